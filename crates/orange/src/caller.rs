@@ -1,11 +1,10 @@
 //! Who runs this command. A process below `run-agent` is that run, whatever its environment says; elsewhere the
 //! environment tells. This stops accidents and simple tricks, not malice: an agent runs as the same user.
 
-use crate::error::{CommandError, Result};
 use orange_core::workflow::Role;
 use orange_engine::runs::{is_below_check, run_above};
 use orange_engine::workspaces::CHECK_MARK;
-use orange_engine::{Caller, err};
+use orange_engine::{Caller, Result, err};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(home: &Path) -> Result<Caller> {
@@ -44,15 +43,13 @@ fn agrees(name: &str, known: Option<&str>) -> Result<()> {
     if said == known {
         return Ok(());
     }
-    Err(CommandError(
-        err!(
-            NotAllowed,
-            "{name} is {said:?}, but this process runs below the agent whose {name} is {known:?}"
-        )
-        .hint(format!(
-            "an agent speaks only for itself; leave {name} as it was"
-        )),
-    ))
+    Err(err!(
+        NotAllowed,
+        "{name} is {said:?}, but this process runs below the agent whose {name} is {known:?}"
+    )
+    .hint(format!(
+        "an agent speaks only for itself; leave {name} as it was"
+    )))
 }
 
 /// A check runs what an agent wrote, with nobody watching: it may read, and moves no task of this home.
@@ -78,10 +75,8 @@ fn variable(name: &str) -> Option<String> {
 fn parse_role(word: &str) -> Result<Role> {
     word.parse()
         .map_err(|error: orange_core::choice::NotAllowed| {
-            CommandError::usage(
-                format!("ORANGE_ROLE: {error}"),
-                "unset ORANGE_TASK_ID and ORANGE_ROLE if you are not an agent",
-            )
+            err!(Usage, "ORANGE_ROLE: {error}")
+                .hint("unset ORANGE_TASK_ID and ORANGE_ROLE if you are not an agent")
         })
 }
 

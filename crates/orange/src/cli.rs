@@ -6,6 +6,7 @@ use crate::commands::{
     agent, completions, config, demo, doctor, gc, harness, headless, help, log, man, project,
     prompt, search, sim, status, task, watch, workflow, workspace,
 };
+use crate::completion::assignments;
 use crate::help::groups;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -38,7 +39,7 @@ pub(crate) struct Cli {
 
     /// Use this setting for this command alone (`merge.strategy=rebase`)
     // Told once, below the commands: it would be in the way in the help of each.
-    #[arg(long, global = true, hide = true, value_name = "KEY=VALUE")]
+    #[arg(long, global = true, hide = true, value_name = "KEY=VALUE", add = assignments())]
     pub(crate) config: Vec<String>,
 
     #[command(subcommand)]
@@ -129,31 +130,18 @@ pub(crate) enum Command {
         after_help = "Examples:\n  orange config show\n  orange config set merge.strategy rebase\n  orange config edit"
     )]
     Config(config::ConfigCommand),
-    /// Check machine, home and tasks; repair what can be repaired
     Doctor(doctor::DoctorArgs),
-    /// Delete expired rescues, deleted tasks, screens and rotated logs
     Gc(gc::GcArgs),
-    /// Start tasks that nothing holds back
     Run(task::start::RunArgs),
-    /// Watch over all agents, and print what happens
     Watch(watch::WatchArgs),
-    /// Find tasks by what is said in them: summaries, bodies, histories
     Search(search::SearchArgs),
-    /// Show what happened: everything that was journalled, and what went wrong
     Log(log::LogArgs),
-    /// Tell in one line how things stand, for a shell prompt or tmux
     Status(status::StatusArgs),
-    /// Let an agent take one turn without a terminal, here
     Headless(headless::HeadlessArgs),
-    /// Run three scripted tasks from creation to merge
     Demo(demo::DemoArgs),
-    /// Play a scripted agent, to rehearse without spending tokens
     Sim(sim::SimArgs),
-    /// Explain a command or a topic; without one, list them
     Help(help::HelpArgs),
-    /// Show a command's man page, or write all of them down
     Man(man::ManArgs),
-    /// Print completions for bash, zsh or fish
     Completions(completions::CompletionsArgs),
     /// Create a task (short for `task create`)
     New(Box<task::create::CreateArgs>),

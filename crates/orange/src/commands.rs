@@ -22,8 +22,8 @@ pub(crate) mod workflow;
 pub(crate) mod workspace;
 
 use crate::cli::{Cli, Command};
-use crate::error::{CommandError, Result};
 use crate::session::{Access, Session};
+use orange_engine::{Result, err};
 
 pub(crate) fn run(cli: Cli) -> Result<()> {
     // These need no home: the table is part of the program, an agent knows of Orange only what it is told, the demo
@@ -39,7 +39,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
     );
     if of_no_use && !cli.config.is_empty() {
         let message = "--config: this command has no use for settings";
-        return Err(CommandError::usage(message, "leave it out"));
+        return Err(err!(Usage, "{message}").hint("leave it out"));
     }
     let access = access(&cli.command);
     let open = || Session::open(cli.json, &cli.config, access);

@@ -4,8 +4,9 @@
 
 mod rescues;
 mod settings;
-mod table;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use crate::cli;
@@ -14,7 +15,13 @@ use clap::ValueEnum;
 use clap_complete::CompletionCandidate;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
-use values::Line;
+
+pub(crate) use rescues::rescues;
+pub(crate) use settings::{assignments, keys, keys_in_file, setting_values};
+pub(crate) use tasks::{Wanted, tasks};
+pub(crate) use values::{
+    branches, commands, deleted_tasks, files, harnesses, projects, prompts, statuses, words,
+};
 
 /// Set by the scripts to the name of their shell.
 pub(crate) const VARIABLE: &str = "ORANGE_COMPLETE";
@@ -69,8 +76,7 @@ pub(crate) fn answer(shell: &OsStr, arguments: Vec<OsString>) -> ExitCode {
     };
     let has_not_begun = words.last().is_some_and(|word| word.is_empty());
     let folder = std::env::current_dir().ok();
-    let line = Line::new(&words, folder.clone());
-    let mut command = table::with_values(cli::command(), &line);
+    let mut command = cli::command();
     let found = clap_complete::engine::complete(&mut command, words, last, folder.as_deref());
     let mut found = found.unwrap_or_default();
     // Flags among tasks are in the way of who has typed nothing yet; a dash brings them.

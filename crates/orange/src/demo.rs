@@ -11,14 +11,13 @@ mod report;
 mod screen;
 mod stage;
 
-use crate::error::{CommandError, Result};
 use crate::output;
 use crate::signals::Signals;
 use landed::Main;
 use orange_engine::tmux::Tmux;
-use orange_engine::{Code, Error, err};
+use orange_engine::{Result, err};
 use play::Play;
-use report::Finished;
+use report::{Finished, Report};
 use screen::Screen;
 use stage::Stage;
 use std::time::{Duration, Instant};
@@ -62,16 +61,10 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
         stage.keep();
         Vec::new()
     } else {
-        stage.strike()
+        stage.clean_up()
     };
     let seconds = began.elapsed().as_secs_f64();
-    let finished: Vec<Finished<'_>> = cast
-        .iter()
-        .map(|actor| Finished {
-            actor,
-            missing: actor.plot.missing(actor),
-        })
-        .collect();
+    let finished: Vec<Finished<'_>> = cast.iter().map(Finished::of).collect();
     if let Ending::Interrupted(signal) = ending {
         screen.print(&format!("\ninterrupted.{}", report::left(&left, seconds)));
         return Ok(128 + signal);
@@ -88,7 +81,7 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
     } else {
         report::left(&left, seconds)
     });
-    let value = report::json(
+    let report = Report::new(
         &finished,
         (&main, astray.as_deref()),
         &left,
@@ -96,9 +89,9 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
         seconds,
     );
     if settings.json {
-        output::print_json(&value);
+        output::print_json(&output::named("demo", &report));
     }
-    if value["demo"]["ok"] == true {
+    if report.ok {
         screen.print(&report::next());
         return Ok(0);
     }
@@ -114,15 +107,12 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
 /// What the demo cannot do without, before anything else happens.
 fn check_programs(stage: &Stage) -> Result<()> {
     Tmux::at(&stage.socket()).version().map_err(|error| {
-        let message = format!("the demo needs tmux: {}", error.message);
-        CommandError(Error::new(Code::Failed, message).hint(error.hint.unwrap_or_default()))
+        err!(Failed, "the demo needs tmux: {error}").hint(error.hint.unwrap_or_default())
     })?;
     let found = stage.git(&["--version"]).status();
     if found.is_ok_and(|status| status.success()) {
         return Ok(());
     }
-    Err(CommandError(
-        err!(Failed, "the demo needs git, and it cannot be started")
-            .hint("install git 2.39 or newer: `sudo apt-get install git`, `brew install git`"),
-    ))
+    Err(err!(Failed, "the demo needs git, and it cannot be started")
+        .hint("install git 2.39 or newer: `sudo apt-get install git`, `brew install git`"))
 }

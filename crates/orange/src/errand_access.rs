@@ -1,10 +1,9 @@
 //! Who may run `orange errand …`: Orange itself, and a person. Not an agent, nor anything that an agent started.
 
 use crate::caller;
-use crate::error::{CommandError, Result};
 use orange_engine::errand::pass;
 use orange_engine::runs::own_session;
-use orange_engine::{Caller, Code, Error};
+use orange_engine::{Caller, Result, err};
 use std::path::Path;
 
 /// Refuses an agent that calls an errand by itself.
@@ -12,15 +11,14 @@ pub(crate) fn check(home: &Path, words: &[&str]) -> Result<()> {
     if pass::present(words) || is_from_older_run_agent(words) {
         return Ok(());
     }
-    let caller = caller::find(home)?;
-    if let Caller::Agent { .. } = caller {
-        let message = "an agent may not run errands: orange starts them itself";
-        let error = Error::new(Code::NotAllowed, message);
-        return Err(CommandError(
-            error.hint("leave it out; orange does this when it is due"),
-        ));
+    match caller::find(home)? {
+        Caller::Agent { .. } => Err(err!(
+            NotAllowed,
+            "an agent may not run errands: orange starts them itself"
+        )
+        .hint("leave it out; orange does this when it is due")),
+        Caller::Human | Caller::Engine => Ok(()),
     }
-    Ok(())
 }
 
 /// An agent lives through an upgrade, and the `run-agent` beside it then starts errands as older versions did: without

@@ -8,67 +8,48 @@ use crate::ui::{Extent, Palette, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
 use orange_core::{Action, Text};
 use orange_engine::{Code, Error};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// What a command gives up with.
-#[derive(Debug)]
-pub(crate) struct CommandError(pub(crate) Error);
+/// An error for programs: what can be done is in the hint as commands, and beside it as data.
+#[derive(Serialize)]
+pub(crate) struct ErrorView<'a> {
+    code: Code,
+    message: &'a str,
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    actions: Vec<&'a Action>,
+}
 
-/// For programs: what can be done is in the hint as commands, and beside it as data.
-impl Serialize for CommandError {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys<'a> {
-            code: Code,
-            message: &'a str,
-            hint: Option<String>,
-            #[serde(skip_serializing_if = "Vec::is_empty")]
-            actions: Vec<&'a Action>,
-        }
-        let error = &self.0;
-        let keys = Keys {
+impl ErrorView<'_> {
+    pub(crate) fn of(error: &Error) -> ErrorView<'_> {
+        ErrorView {
             code: error.code,
             message: &error.message,
             hint: error.hint.as_ref().map(spelled),
             actions: error.hint.iter().flat_map(Text::actions).collect(),
-        };
-        keys.serialize(to)
-    }
-}
-
-pub(crate) type Result<T> = std::result::Result<T, CommandError>;
-
-impl From<Error> for CommandError {
-    fn from(error: Error) -> CommandError {
-        CommandError(error)
-    }
-}
-
-impl CommandError {
-    pub(crate) fn usage(message: impl Into<String>, hint: impl Into<Text>) -> CommandError {
-        CommandError(Error::new(Code::Usage, message).hint(hint))
-    }
-
-    pub(crate) fn report(&self, json: bool) -> ExitCode {
-        let error = &self.0;
-        log(error);
-        if json {
-            output::print_json(&output::named("error", self));
-        } else if error.code == Code::Declined {
-            // Who said no knows why, and how to say yes.
-            let line = format!("{}\n", clean_block(&error.message));
-            output::say(&wrapped(&line, Extent::stderr()));
-        } else {
-            let palette = Palette::stderr();
-            labelled(palette.red("error:"), "error: ", &error.message);
-            if let Some(hint) = &error.hint {
-                labelled(palette.cyan("hint:"), "hint: ", &spelled(hint));
-            }
         }
-        ExitCode::from(exit_code(error.code))
     }
+}
+
+/// Prints the error that a command ends with.
+pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
+    log(error);
+    if json {
+        output::print_json(&output::named("error", ErrorView::of(error)));
+    } else if error.code == Code::Declined {
+        // Who said no knows why, and how to say yes.
+        let line = format!("{}\n", clean_block(&error.message));
+        output::say(&wrapped(&line, Extent::stderr()));
+    } else {
+        let palette = Palette::stderr();
+        labelled(palette.red("error:"), "error: ", &error.message);
+        if let Some(hint) = &error.hint {
+            labelled(palette.cyan("hint:"), "hint: ", &spelled(hint));
+        }
+    }
+    ExitCode::from(exit_code(error.code))
 }
 
 /// A line of a message, which goes on under its first word.
@@ -168,5 +149,5 @@ pub(crate) fn usage(error: &clap::Error, arguments: &[OsString], json: bool) -> 
         output::say(&wrapped(&text, Extent::stderr()));
         return ExitCode::from(2);
     }
-    clap_error::of(error, arguments).report(json)
+    report(&clap_error::of(error, arguments), json)
 }

@@ -9,9 +9,9 @@ mod tests;
 pub(crate) mod topics;
 pub(crate) mod variables;
 
-use crate::error::{CommandError, Result};
 use clap::Command;
 use orange_core::suggest::nearest;
+use orange_engine::{Error, Result, err};
 
 /// Has it a page of its own?
 pub(crate) fn is_shown(command: &&Command) -> bool {
@@ -26,10 +26,8 @@ pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<
         let shown = command.get_subcommands().filter(is_shown);
         let known: Vec<String> = shown.map(|below| below.get_name().to_owned()).collect();
         if position == 0 && !known.contains(word) && tasks.contains(word) {
-            return Err(CommandError::usage(
-                format!("{word:?} is neither a command nor a topic"),
-                format!("did you mean `orange help task {word}`?"),
-            ));
+            return Err(err!(Usage, "{word:?} is neither a command nor a topic")
+                .hint(format!("did you mean `orange help task {word}`?")));
         }
         if !known.contains(word) {
             return Err(unknown(&words[..position], word, &known));
@@ -50,14 +48,12 @@ pub(crate) fn of_tasks(root: &Command) -> Vec<String> {
     shown.map(|command| command.get_name().to_owned()).collect()
 }
 
-fn unknown(before: &[String], word: &str, known: &[String]) -> CommandError {
+fn unknown(before: &[String], word: &str, known: &[String]) -> Error {
     let known = known.iter().map(String::as_str);
     if before.is_empty() {
         if let Some(topic) = topics::Topic::named(word) {
-            return CommandError::usage(
-                format!("{word:?} is a topic, not a command"),
-                format!("`orange help {}` shows it", topic.name),
-            );
+            return err!(Usage, "{word:?} is a topic, not a command")
+                .hint(format!("`orange help {}` shows it", topic.name));
         }
         let topics = topics::ALL.iter().map(|topic| topic.name);
         let meant = match nearest(word, topics.clone().chain(known)) {
@@ -65,18 +61,13 @@ fn unknown(before: &[String], word: &str, known: &[String]) -> CommandError {
             None => String::new(),
         };
         let topics: Vec<&str> = topics.collect();
-        return CommandError::usage(
-            format!("{word:?} is neither a command nor a topic"),
-            format!("{meant}topics: {}", topics.join(", ")),
-        );
+        return err!(Usage, "{word:?} is neither a command nor a topic")
+            .hint(format!("{meant}topics: {}", topics.join(", ")));
     }
     let before = before.join(" ");
     let hint = match nearest(word, known) {
         Some(meant) => format!("did you mean `orange {before} {meant}`?"),
         None => format!("`orange {before} --help` lists those that there are"),
     };
-    CommandError::usage(
-        format!("there is no command `orange {before} {word}`"),
-        hint,
-    )
+    err!(Usage, "there is no command `orange {before} {word}`").hint(hint)
 }

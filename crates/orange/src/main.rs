@@ -9,6 +9,7 @@ mod demo;
 mod errand_access;
 mod error;
 mod help;
+mod input;
 mod log;
 mod man;
 mod output;
@@ -36,6 +37,6 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.report(wants_json),
+        Err(error) => error::report(&error, wants_json),
     }
 }

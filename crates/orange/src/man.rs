@@ -1,13 +1,14 @@
 //! Man pages, made from the same words as `--help`: one for each command.
 
 use crate::cli;
-use crate::error::{EXIT_CODES, Result};
+use crate::error::EXIT_CODES;
 use crate::help::after::After;
 use crate::help::files::FILES;
 use crate::help::{command_of, groups, is_shown, topics, variables};
 use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+use orange_engine::Result;
 
 /// An empty argument. The version says how old a page is.
 const NO_DATE: &str = "\"\"";

@@ -3,6 +3,8 @@
 use crate::ui::command::spelled;
 use crate::ui::{Extent, clean_block, escaped_controls, wrapped_under};
 use orange_core::Text;
+use orange_engine::error::plain;
+use orange_engine::{Error, Result, err};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -12,50 +14,56 @@ use std::time::Duration;
 /// Prints a text. A closed pipe ends the output quietly: `orange ls | head` is normal use. A full disk does
 /// not: a script must not take an empty file for an answer.
 pub(crate) fn print(text: &str) {
-    print_bytes(text.as_bytes());
+    print_piece(text.as_bytes());
 }
 
-/// The same for a path, which need not be text.
-pub(crate) fn print_bytes(bytes: &[u8]) {
-    print_piece(bytes);
+/// The same for a piece of something long; false: nobody reads on.
+pub(crate) fn print_piece(bytes: &[u8]) -> bool {
+    write(bytes).unwrap_or_else(|error| end(&error))
 }
 
 /// Prints a value as JSON on a line of its own; false: nobody reads on.
 pub(crate) fn print_json(value: &impl Serialize) -> bool {
-    print_json_text(&as_json(value))
+    as_json(value).map_or_else(|error| end(&error), |json| print_json_text(&json))
 }
 
-/// The JSON of a value. One that has none, such as a path that is not UTF-8, ends the program as a full disk does.
-pub(crate) fn as_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_else(|error| not_written(&error))
-}
-
-/// The same for a value that is JSON already. The only way that JSON is printed.
+/// The same for a value that is JSON already.
 pub(crate) fn print_json_text(json: &str) -> bool {
-    print_piece(escaped_controls(&format!("{json}\n")).as_bytes())
+    write_json(json).unwrap_or_else(|error| end(&error))
+}
+
+/// Fails for a value that has no JSON, such as a path that is not UTF-8.
+pub(crate) fn as_json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| not_written(&error))
+}
+
+/// The only way that JSON is written.
+pub(crate) fn write_json(json: &str) -> Result<bool> {
+    write(escaped_controls(&format!("{json}\n")).as_bytes())
+}
+
+/// Writes to stdout; false: nobody reads on.
+pub(crate) fn write(bytes: &[u8]) -> Result<bool> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(not_written(&plain(&error))),
+    }
+}
+
+fn not_written(why: &dyn Display) -> Error {
+    err!(Storage, "the result could not be written: {why}")
+}
+
+fn end(error: &Error) -> ! {
+    say(&format!("error: {}\n", error.message));
+    std::process::exit(1)
 }
 
 /// A value under a name: `{"tasks": …}`.
 pub(crate) fn named<T: Serialize>(name: &'static str, value: T) -> impl Serialize {
     BTreeMap::from([(name, value)])
-}
-
-/// The same for a piece of something long; false: nobody reads on.
-pub(crate) fn print_piece(bytes: &[u8]) -> bool {
-    let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    if let Err(error) = &written
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        not_written(&orange_engine::error::plain(error));
-    }
-    written.is_ok()
-}
-
-fn not_written(why: &dyn Display) -> ! {
-    let line = format!("error: the result could not be written: {why}");
-    let _ = writeln!(std::io::stderr(), "{line}");
-    std::process::exit(1)
 }
 
 /// Waits so long, and tells whether nobody reads on: who follows something may have nothing to print for hours.

@@ -1,10 +1,9 @@
 //! Questions to a person at a terminal.
 
-use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
 use crate::ui::{Extent, wrapped};
-use orange_engine::{Error, err};
+use orange_engine::{Error, Result, err};
 use std::io::{BufRead, IsTerminal};
 
 /// Only a person at a terminal is asked; a script said what it wants by calling.
@@ -29,12 +28,12 @@ pub(crate) fn confirm_always(
     if sure || asks(session, sure) {
         confirm(session, sure, question)
     } else {
-        Err(CommandError(unanswered()))
+        Err(unanswered())
     }
 }
 
-pub(crate) fn nothing_changed() -> CommandError {
-    CommandError(err!(Declined, "nothing was changed"))
+pub(crate) fn nothing_changed() -> Error {
+    err!(Declined, "nothing was changed")
 }
 
 pub(crate) fn yes(question: &str) -> Result<bool> {
@@ -42,7 +41,7 @@ pub(crate) fn yes(question: &str) -> Result<bool> {
     output::say(&wrapped(&question, Extent::stderr()));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
-    read.map_err(|error| CommandError::usage(format!("no answer: {error}"), "add --yes"))?;
+    read.map_err(|error| err!(Usage, "no answer: {error}").hint("add --yes"))?;
     if !answer.ends_with('\n') {
         // Ctrl-D leaves the cursor behind the question.
         output::say("\n");

@@ -1,12 +1,11 @@
 //! What every command needs: the engine, where we are, and how to print.
 
-use crate::error::{CommandError, Result};
 use crate::output;
 use crate::ui::command::spelled;
 use crate::ui::{Extent, wrapped};
 use crate::{caller, log};
-use orange_core::Timestamp;
 use orange_core::config::{Config, Setting};
+use orange_core::{Action, Timestamp, text};
 use orange_engine::agent_run::without_fence;
 use orange_engine::background::queue;
 use orange_engine::call::{Outside, Override};
@@ -17,7 +16,7 @@ use orange_engine::tmux::Inside;
 use orange_engine::verbs::start;
 use orange_engine::views::find;
 use orange_engine::{
-    Call, Caller, Code, Error, Settings, access, crash_points, err, home_record,
+    Call, Caller, Code, Result, Settings, access, crash_points, err, home_record,
     person_environment, recovery, started_by,
 };
 use serde::Serialize;
@@ -52,9 +51,7 @@ impl Session {
         crash_points::arm(std::env::var("ORANGE_CRASH_AT").ok());
         let caller = caller::find(&home)?;
         if let (Caller::Agent { .. }, [_, ..]) = (&caller, settings) {
-            let message = "an agent may not use --config";
-            let error = Error::new(Code::NotAllowed, message);
-            return Err(CommandError(error.hint("leave it out")));
+            return Err(err!(NotAllowed, "an agent may not use --config").hint("leave it out"));
         }
         let mut call = call(home, caller.clone(), flags(settings)?)?;
         if let Caller::Agent { task, .. } = &caller {
@@ -73,10 +70,8 @@ impl Session {
             recovery::recover(&call);
         }
         let folder = std::env::current_dir().map_err(|error| {
-            CommandError::usage(
-                format!("the current folder cannot be read: {error}"),
-                "change to a folder that exists",
-            )
+            err!(Usage, "the current folder cannot be read: {error}")
+                .hint("change to a folder that exists")
         })?;
         Ok(Session {
             call,
@@ -110,14 +105,14 @@ impl Session {
 
     /// Refuses an agent where only a person decides.
     pub(crate) fn people_only(&self, what: &str) -> Result<()> {
-        Ok(access::people_only(&self.call, what)?)
+        access::people_only(&self.call, what)
     }
 
     /// The project that was named, the one we are in, or that of the agent's task.
     pub(crate) fn project(&self, named: Option<&str>) -> Result<Option<String>> {
         match self.known_project(named) {
             // A list must not break because the registry did; whoever needs the registry says so.
-            Err(CommandError(error)) if error.code == Code::Damaged => {
+            Err(error) if error.code == Code::Damaged => {
                 output::note(&error.message);
                 Ok(None)
             }
@@ -147,10 +142,8 @@ impl Session {
     /// The same for a command that needs one.
     pub(crate) fn required_project(&self, named: Option<&str>) -> Result<String> {
         let name = self.known_project(named)?.ok_or_else(|| {
-            CommandError::usage(
-                "no project given, and this directory is in none",
-                "name it with --project; `orange project list` shows them",
-            )
+            err!(Usage, "no project given, and this directory is in none")
+                .hint("name it with --project; `orange project list` shows them")
         })?;
         let registry = self.call.projects()?;
         orange_engine::projects::named(&registry, &name)?;
@@ -161,17 +154,18 @@ impl Session {
     pub(crate) fn task(&self, named: Option<&str>) -> Result<Place> {
         if let Some(name) = named {
             let project = self.project(None)?;
-            return Ok(find::find(&self.call, name, project.as_deref())?);
+            return find::find(&self.call, name, project.as_deref());
         }
         if let Caller::Agent { task, .. } = self.caller.clone() {
-            return Ok(find::find(&self.call, &task, None)?);
+            return find::find(&self.call, &task, None);
         }
         let folder = self.folder.clone();
         find::task_at(&self.call, &folder)?.ok_or_else(|| {
-            CommandError::usage(
-                "no task given, and this directory is not a task's workspace",
-                "name it: a key like TASK-001, an id, or project/branch",
+            err!(
+                Usage,
+                "no task given, and this directory is not a task's workspace"
             )
+            .hint("name it: a key like TASK-001, an id, or project/branch")
         })
     }
 
@@ -181,19 +175,24 @@ impl Session {
     }
 
     /// Prints the result: text for a person, one JSON value for a program.
-    pub(crate) fn finish(&self, view: impl Serialize, text: impl FnOnce() -> String) {
-        self.finish_as_it_is(view, || wrapped(&text(), Extent::stdout()).into_owned());
+    pub(crate) fn finish(&self, view: impl Serialize, text: impl FnOnce() -> String) -> Result<()> {
+        self.finish_as_it_is(view, || wrapped(&text(), Extent::stdout()).into_owned())
     }
 
     /// The same for a text that is somebody else's, whose lines are left as they are.
-    pub(crate) fn finish_as_it_is(&self, view: impl Serialize, text: impl FnOnce() -> String) {
+    pub(crate) fn finish_as_it_is(
+        &self,
+        view: impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<()> {
         let notices = self.call.take_notices();
         if self.json {
-            output::print_json(&view);
+            output::write_json(&output::as_json(&view)?)?;
         } else {
-            output::print(&text());
+            output::write(text().as_bytes())?;
         }
         output::notices(&notices);
+        Ok(())
     }
 }
 
@@ -246,8 +245,7 @@ pub(crate) fn start_log_at(home: PathBuf) -> Result<()> {
 
 fn start_log(call: &Call) -> Result<()> {
     let level = settings::log_level(call)?;
-    log::init(call.store().home(), level)
-        .map_err(|message| CommandError(Error::new(Code::Failed, message)))?;
+    log::init(call.store().home(), level).map_err(|message| err!(Failed, "{message}"))?;
     tracing::debug!(target: "command", "{}", crate::error::typed());
     Ok(())
 }
@@ -282,9 +280,12 @@ fn variables() -> Vec<Override> {
 
 /// Settings that the command line gives: whatever the command needs, a mistake is told.
 fn flags(settings: &[String]) -> Result<Vec<Override>> {
-    let hint = "write it as KEY=VALUE, such as `--config merge.strategy=rebase`; `orange config show` lists the keys";
+    let hint = text!(
+        "write it as KEY=VALUE, such as `--config merge.strategy=rebase`; {} lists the keys",
+        Action::list_settings()
+    );
     let read = |setting: &String| {
-        let wrong = |problem: &str| CommandError::usage(format!("--config: {problem}"), hint);
+        let wrong = |problem: &str| err!(Usage, "--config: {problem}").hint(hint.clone());
         let (key, value) = setting
             .split_once('=')
             .ok_or_else(|| wrong(&format!("{setting:?} has no value")))?;
@@ -303,10 +304,7 @@ fn flags(settings: &[String]) -> Result<Vec<Override>> {
 /// This program as a path that a later version may take the place of.
 pub(crate) fn own_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| {
-        CommandError::usage(
-            format!("this program cannot be found: {error}"),
-            "start it by its full path",
-        )
+        err!(Usage, "this program cannot be found: {error}").hint("start it by its full path")
     })
 }
 
@@ -314,19 +312,18 @@ pub(crate) fn home() -> Result<PathBuf> {
     if let Some(home) = std::env::var_os("ORANGE_HOME").filter(|home| !home.is_empty()) {
         let home = PathBuf::from(home);
         if !home.is_absolute() {
-            return Err(CommandError::usage(
-                format!(
-                    "ORANGE_HOME is {}, which is another folder wherever you are",
-                    home.display()
-                ),
-                "set it to a path that begins with /",
-            ));
+            return Err(err!(
+                Usage,
+                "ORANGE_HOME is {}, which is another folder wherever you are",
+                home.display()
+            )
+            .hint("set it to a path that begins with /"));
         }
         return usable(home);
     }
     let home = std::env::home_dir().filter(|home| home.is_absolute());
-    let home = home
-        .ok_or_else(|| CommandError::usage("there is no home folder", "set HOME or ORANGE_HOME"))?;
+    let home =
+        home.ok_or_else(|| err!(Usage, "there is no home folder").hint("set HOME or ORANGE_HOME"))?;
     usable(home.join("orange"))
 }
 
@@ -334,21 +331,19 @@ pub(crate) fn home() -> Result<PathBuf> {
 fn usable(home: PathBuf) -> Result<PathBuf> {
     if home.to_str().is_none() {
         // Settings, links, git and agents are told of it as text.
-        return Err(CommandError::usage(
-            format!("the home is {}, which is not UTF-8", home.display()),
-            "set ORANGE_HOME to a path in UTF-8",
-        ));
+        return Err(
+            err!(Usage, "the home is {}, which is not UTF-8", home.display())
+                .hint("set ORANGE_HOME to a path in UTF-8"),
+        );
     }
     let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
     if in_the_way {
-        Err(CommandError(
-            err!(
-                Storage,
-                "{} is a file, and orange keeps its state in a folder of that name",
-                home.display()
-            )
-            .hint("move it away, or set ORANGE_HOME to another folder"),
-        ))
+        Err(err!(
+            Storage,
+            "{} is a file, and orange keeps its state in a folder of that name",
+            home.display()
+        )
+        .hint("move it away, or set ORANGE_HOME to another folder"))
     } else {
         Ok(home)
     }

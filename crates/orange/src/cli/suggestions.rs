@@ -1,9 +1,10 @@
 //! What somebody may have meant by a command or an argument that is not there, where no likeness of letters tells.
 
 use crate::help::of_tasks;
-use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory};
+use orange_core::suggest::nearest;
 use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::Workflow;
 use std::ffi::OsString;
@@ -40,8 +41,15 @@ fn of_command(words: &[&str]) -> Option<String> {
         ["start", ..] | ["task", "start", ..] => "`orange task spawn ID` starts a task",
         ["config", "list" | "ls", ..] => "`orange config show` lists the settings",
         [command, rest @ ..] => {
-            let known = of_tasks(&super::Cli::command());
-            let is_known = known.iter().any(|known| known == command);
+            let root = super::Cli::command();
+            let known = of_tasks(&root);
+            let mut near = nearest(command, known.iter().map(String::as_str));
+            // A slip in a command of its own is clap's to tell.
+            if near != Some(command)
+                && nearest(command, root.get_subcommands().map(Command::get_name)).is_some()
+            {
+                near = None;
+            }
             // What was typed behind it, as far as it needs no quotes.
             let plain = |word: &&&str| {
                 let mut letters = word.chars();
@@ -49,7 +57,7 @@ fn of_command(words: &[&str]) -> Option<String> {
             };
             let id = rest.first().filter(plain).map(|id| format!(" {id}"));
             let id = id.unwrap_or_default();
-            return is_known.then(|| format!("did you mean `orange task {command}{id}`?"));
+            return near.map(|near| format!("did you mean `orange task {near}{id}`?"));
         }
         [] => return None,
     };

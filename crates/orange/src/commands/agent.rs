@@ -1,7 +1,8 @@
 //! Commands that Orange and agents run, not people: the process of a window, errands, and the signals of a harness.
 
+use crate::completion::files;
 use crate::errand_access;
-use crate::error::{CommandError, Result};
+use crate::input;
 use crate::output;
 use crate::session::{self, Session};
 use clap::{Args, Subcommand};
@@ -9,19 +10,21 @@ use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::background::{notify, verify};
-use orange_engine::err;
+use orange_engine::error::plain;
 use orange_engine::harness::Adapter;
-use orange_engine::recovery;
 use orange_engine::runs::{
     Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
 };
 use orange_engine::verbs::{handle_signals, start};
+use orange_engine::{Result, err, recovery};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+
+/// How much of a text is read.
+const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Run an agent in this window (Orange starts this by itself)
 #[derive(Debug, Args)]
@@ -75,7 +78,7 @@ pub(crate) struct SignalArgs {
     #[arg(long, allow_hyphen_values = true, conflicts_with = "text_file")]
     text: Option<String>,
     /// The same from a file; - is standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", add = files())]
     text_file: Option<PathBuf>,
     /// What kind of failure a turn-failed is: rate_limit, server_error, authentication_failed, billing_error …
     #[arg(long, value_name = "KIND", conflicts_with = "from")]
@@ -109,10 +112,7 @@ pub(crate) fn run_agent(args: &RunAgentArgs) -> Result<()> {
         Some(mut shell) => {
             let error = shell.exec();
             let program = shell.get_program().display();
-            Err(CommandError::usage(
-                format!("{program} cannot be started: {error}"),
-                "set SHELL",
-            ))
+            Err(err!(Usage, "{program} cannot be started: {error}").hint("set SHELL"))
         }
         None => Ok(()),
     }
@@ -139,7 +139,7 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
         Errand::Finish { folder } => recovery::finish(&session.call, folder)?,
         Errand::Verify { folder } => verify::verify(&session.call, folder)?,
         Errand::Queue => {}
-        Errand::Notify => return Ok(notify::notify(&session.call)?),
+        Errand::Notify => return notify::notify(&session.call),
     }
     start::serve_queue(&session.call)?;
     Ok(())
@@ -151,42 +151,33 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
         .as_deref()
         .filter(|run| is_plain(run))
         .ok_or_else(|| {
-            CommandError::usage(
-                "no run given, and ORANGE_RUN_ID is not set",
-                "only an agent that orange started gives signals",
-            )
+            err!(Usage, "no run given, and ORANGE_RUN_ID is not set")
+                .hint("only an agent that orange started gives signals")
         })?;
     let home = session::home()?;
     let above = run_above(&home).and_then(|above| above.run);
     if let Some(own) = above.filter(|own| own != run) {
-        return Err(CommandError(
-            err!(
-                NotAllowed,
-                "an agent of run {own} gives no signals for run {run}"
-            )
-            .hint("leave ORANGE_RUN_ID as it was"),
-        ));
+        return Err(err!(
+            NotAllowed,
+            "an agent of run {own} gives no signals for run {run}"
+        )
+        .hint("leave ORANGE_RUN_ID as it was"));
     }
     let stdin = args.from.map(|_| PathBuf::from("-"));
     let text = match args.text_file.as_ref().or(stdin.as_ref()) {
-        Some(file) => read(file).map_err(|error| {
-            CommandError::usage(
-                format!(
-                    "{}: {}",
-                    file.display(),
-                    orange_engine::error::plain(&error)
-                ),
-                "give a text file, or --text TEXT",
-            )
-        })?,
+        Some(file) => {
+            let bytes = input::bytes(file, LARGEST).map_err(|error| {
+                err!(Usage, "{}: {}", file.display(), plain(&error))
+                    .hint("give a text file, or --text TEXT")
+            })?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
         None => args.text.clone().unwrap_or_default(),
     };
     let folder = RunFolder::new(&home, run);
     let Some(spec) = folder.spec() else {
-        return Err(CommandError(
-            err!(NotFound, "there is no run {run}, or it is over")
-                .hint("signals are for agents that orange started"),
-        ));
+        return Err(err!(NotFound, "there is no run {run}, or it is over")
+            .hint("signals are for agents that orange started"));
     };
     if !folder.is_its_agents(&spec) {
         // An agent within an agent: what it does is a part of the outer one's turn.
@@ -194,13 +185,14 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
     }
     let asks = [SignalKind::PermissionAsked, SignalKind::InputAsked];
     if args.wait && !args.signal.is_some_and(|kind| asks.contains(&kind)) {
-        return Err(CommandError::usage(
-            "--wait waits for an answer, and this signal asks nothing",
-            "leave it out, or signal permission-asked or input-asked",
-        ));
+        return Err(err!(
+            Usage,
+            "--wait waits for an answer, and this signal asks nothing"
+        )
+        .hint("leave it out, or signal permission-asked or input-asked"));
     }
     let Some(adapter) = args.from else {
-        return Ok(report(&folder, args, text)?);
+        return report(&folder, args, text);
     };
     let Some(reported) = hook_report(&text) else {
         return Ok(());
@@ -213,7 +205,7 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
 }
 
 /// What an agent says in its own words.
-fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> orange_engine::Result<()> {
+fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> Result<()> {
     let Some(kind) = args.signal else {
         return Ok(());
     };
@@ -250,18 +242,6 @@ fn hook_report(text: &str) -> Option<Value> {
     serde_json::from_str(text)
         .inspect_err(|error| tracing::warn!(%error, "a hook's report cannot be read"))
         .ok()
-}
-
-fn read(file: &PathBuf) -> std::io::Result<String> {
-    const LARGEST: u64 = 4 * 1024 * 1024;
-    let mut bytes = Vec::new();
-    if file.as_os_str() == "-" {
-        std::io::stdin().take(LARGEST).read_to_end(&mut bytes)?;
-    } else {
-        let opened = std::fs::File::open(file)?;
-        opened.take(LARGEST).read_to_end(&mut bytes)?;
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// An id of ours: nothing that leads out of the folder of runs.

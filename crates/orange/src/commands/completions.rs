@@ -1,11 +1,12 @@
 //! `orange completions SHELL`: what a shell reads to complete orange's commands.
 
 use crate::completion::Shell;
-use crate::error::Result;
 use crate::output;
 use clap::{Args, ValueEnum};
+use orange_engine::Result;
 use serde_json::json;
 
+/// Print completions for bash, zsh or fish
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Completes commands and flags, and what is here now: tasks by key, id and branch, projects, branches, harnesses, \

@@ -3,15 +3,16 @@
 mod edit;
 mod show;
 
-use crate::error::{CommandError, Result};
+use crate::completion::{keys, keys_in_file, projects, setting_values};
 use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::{Args, Subcommand};
 use orange_core::config::{ConfigError, Setting, reference, schema};
-use orange_engine::err;
+use orange_core::{Action, text};
 use orange_engine::verbs::config::{self, SettingChanged};
 use orange_engine::views::settings;
+use orange_engine::{Result, err};
 use serde_json::Value;
 use show::spoken;
 
@@ -51,31 +52,32 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// For new work of this project (default: the one you are in)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
     /// Such as merge.strategy, or a section such as merge
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", add = keys())]
     key: String,
     /// For new work of this project (default: the one you are in)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SetArgs {
     /// Such as merge.strategy
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", add = keys())]
     key: String,
     /// The new value; several make a list
     // A number below zero is refused with what is allowed, not taken for a flag.
     #[arg(
         value_name = "VALUE",
         required_unless_present = "unset",
-        allow_negative_numbers = true
+        allow_negative_numbers = true,
+        add = setting_values()
     )]
     values: Vec<String>,
     /// The same as `orange config unset`, for those who know it from git
@@ -86,7 +88,7 @@ pub(crate) struct SetArgs {
 #[derive(Debug, Args)]
 pub(crate) struct UnsetArgs {
     /// Such as merge.strategy
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", add = keys_in_file())]
     key: String,
 }
 
@@ -141,18 +143,16 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
     let view = settings::settings(&session.call, project.as_deref())?;
     let found = view.settings.into_iter().find(|one| one.key == args.key);
     let Some(found) = found else {
-        let error = err!(NotFound, "{} is not set", args.key);
-        return Err(CommandError(
-            error.hint("`orange config show` lists the settings"),
-        ));
+        return Err(err!(NotFound, "{} is not set", args.key)
+            .hint(text!("{} lists the settings", Action::list_settings())));
     };
     if let Some(mistake) = &found.mistake {
-        return Err(CommandError::usage(
-            format!("config.yaml, {mistake}"),
-            "correct it with `orange config set`, or `orange config edit`",
-        ));
+        return Err(err!(Usage, "config.yaml, {mistake}").hint(text!(
+            "correct it with `orange config set`, or {}",
+            Action::edit_settings()
+        )));
     }
-    session.finish_as_it_is(named("setting", &found), || show::bare(&found.value));
+    session.finish_as_it_is(named("setting", &found), || show::bare(&found.value))?;
     if !view.mistakes.is_empty() {
         let mistakes = view.mistakes;
         output::note(&ConfigError { mistakes }.to_string());
@@ -163,7 +163,7 @@ fn get(session: &Session, args: &GetArgs) -> Result<()> {
 /// No values: it is taken out.
 fn change(session: &Session, key: &str, values: Option<&[String]>) -> Result<()> {
     let changed = config::change_setting(&mut session.call.clone(), key, values)?;
-    session.finish(named("setting", &changed), || told(&changed));
+    session.finish(named("setting", &changed), || told(&changed))?;
     if let Some(outdone) = changed.outdone {
         output::note(&format!("{outdone} says otherwise, and wins"));
     }

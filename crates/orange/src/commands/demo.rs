@@ -1,17 +1,16 @@
 //! `orange demo`: the arguments of the demo.
 
 use crate::demo::{self, Settings};
-use crate::error::{CommandError, Result};
 use crate::session;
 use clap::{Args, ValueEnum};
-use orange_engine::err;
 use orange_engine::runs::run_above;
+use orange_engine::{Result, err};
 use std::time::Duration;
 
 /// The demo ends within a minute, clearing away included.
 const LIMIT: u64 = 50;
 
-/// Run three scripted tasks from creation to merge, on a throw-away repository
+/// Run three scripted tasks from creation to merge
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It has a home, a repository and a tmux server of its own, spends no tokens, and leaves nothing. Exit code 0 if every task got where it should.
@@ -41,10 +40,8 @@ enum Speed {
 pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
     // Its commands would be taken for those of this agent, about a task that their home does not know.
     if run_above(&session::home()?).is_some() {
-        return Err(CommandError(
-            err!(NotAllowed, "an agent cannot play the demo")
-                .hint("run it in a terminal of your own"),
-        ));
+        return Err(err!(NotAllowed, "an agent cannot play the demo")
+            .hint("run it in a terminal of your own"));
     }
     let settings = Settings {
         keep: args.keep,

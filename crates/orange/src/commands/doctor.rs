@@ -1,20 +1,20 @@
 //! `orange doctor`: what is wrong with the machine, the home and what is in it, and repairing it.
 
-mod text;
+mod report;
 
-use crate::error::{CommandError, Result};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::command::spelled;
 use crate::ui::terminal_size;
 use clap::Args;
 use orange_core::naming::{counted, shell_word};
+use orange_core::{Action, text};
 use orange_engine::maintenance::doctor;
 use orange_engine::views::doctor::{Report, Terminal};
-use orange_engine::{Code, Error};
+use orange_engine::{Result, err};
 use std::path::Path;
 
-/// Check the machine, the home and all that is in it, and repair what can be repaired
+/// Check machine, home and tasks; repair what can be repaired
 #[derive(Debug, Args)]
 #[command(
     after_help = "A line for what is fine (✓), what you may want to know (!), what is wrong (✗) and what was repaired (+). Nothing is thrown away, and nothing that is not Orange's is touched; `orange gc` deletes what has expired.\n\nExamples:\n  orange doctor            say what is wrong and what a repair would do\n  orange doctor --repair   do it, and say what was done\n  orange doctor --disk     measure the slots too\n\nExits with 1 while anything is left to repair."
@@ -41,8 +41,8 @@ pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
         *text = spelled(text).into();
     }
     session.finish(named("doctor", &report), || {
-        text::as_text(&report, args.repair)
-    });
+        report::as_text(&report, args.repair)
+    })?;
     match report.open() {
         0 => Ok(()),
         // The report is the message; the exit code is for scripts.
@@ -50,14 +50,13 @@ pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
         count => {
             let what = if args.repair { "left" } else { "found" };
             let hint = match (args.repair, report.repairable(), count) {
-                _ if report.copy_of.is_some() => in_copy(&report),
-                (true, _, _) => "the list says what to do by hand".to_owned(),
-                (false, true, _) => "`orange doctor --repair` does what it can".to_owned(),
-                (false, false, 1) => "it is yours to mend".to_owned(),
-                (false, false, _) => "they are yours to mend".to_owned(),
+                _ if report.copy_of.is_some() => in_copy(&report).into(),
+                (true, _, _) => "the list says what to do by hand".into(),
+                (false, true, _) => text!("{} does what it can", Action::repair()),
+                (false, false, 1) => "it is yours to mend".into(),
+                (false, false, _) => "they are yours to mend".into(),
             };
-            let message = format!("{} {what}", counted(count, "problem"));
-            Err(CommandError(Error::new(Code::Problems, message).hint(hint)))
+            Err(err!(Problems, "{} {what}", counted(count, "problem")).hint(hint))
         }
     }
 }

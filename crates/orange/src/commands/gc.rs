@@ -1,6 +1,5 @@
 //! `orange gc`: deletes what has expired, and nothing else.
 
-use crate::error::{CommandError, Result};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Palette, Style, ago, clean_block, size};
@@ -8,7 +7,7 @@ use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_engine::maintenance::gc::{self, GcReport, Left};
-use orange_engine::{Code, Error};
+use orange_engine::{Result, err};
 use std::fmt::Write;
 
 /// How many of one kind are named in text; JSON has all of them.
@@ -27,17 +26,15 @@ pub(crate) struct GcArgs {
 
 pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
     let report = gc::gc(&session.call, !args.dry_run)?;
-    session.finish(named("gc", &report), || as_text(&report));
+    session.finish(named("gc", &report), || as_text(&report))?;
     let left = report.kinds.iter().flat_map(|swept| &swept.left);
     let failed: Vec<&Left> = left.filter(|left| left.failed).collect();
     match failed.as_slice() {
         [] => Ok(()),
         // The list is the message; the exit code is for scripts.
         _ if session.json => std::process::exit(1),
-        failed => Err(CommandError(
-            Error::new(Code::Failed, failure(failed))
-                .hint("the list says why; what is left goes the next time"),
-        )),
+        failed => Err(err!(Failed, "{}", failure(failed))
+            .hint("the list says why; what is left goes the next time")),
     }
 }
 

@@ -1,9 +1,9 @@
 //! `orange harness …`: the agent CLIs that Orange can start, and what it can do with each.
 
-use crate::error::Result;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean};
+use crate::ui::{Cell, Column, Style, Table, clean};
 use clap::Subcommand;
+use orange_engine::Result;
 use orange_engine::harness::supports::NO;
 use orange_engine::sessions::programs::Listed;
 use orange_engine::views::harnesses;
@@ -30,8 +30,7 @@ fn list(session: &Session) -> Result<()> {
     session.finish(
         json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
         || as_text(&harnesses),
-    );
-    Ok(())
+    )
 }
 
 /// What people choose by comes first, and stays where there is little room.
@@ -75,8 +74,7 @@ fn as_text(harnesses: &[Listed]) -> String {
         row.extend(SUPPORTS.map(|column| Cell::from(supports.cell(column))));
         table.row(row);
     }
-    let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
+    let mut text = table.to_text();
     for harness in harnesses.iter().filter(|harness| harness.path.is_none()) {
         if let Some(install) = harness.install {
             let _ = writeln!(text, "to install: {}: {install}", clean(&harness.name));

@@ -1,23 +1,26 @@
 //! `orange headless`: one turn of an agent without a terminal, in the folder one is in.
 
-use crate::error::{CommandError, Result};
+use super::task::word;
+use crate::completion::{harnesses, words};
+use crate::input;
 use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
-use orange_core::config::{DEFAULT_TIMEOUT, Permissions, time_span};
+use orange_core::config::{DEFAULT_TIMEOUT, Effort, Permissions, time_span};
+use orange_core::{Action, text};
 use orange_engine::harness::model::ModelChoice;
 use orange_engine::headless::{Request, Turn};
 use orange_engine::verbs::headless;
-use orange_engine::{err, settings};
+use orange_engine::{Result, err, settings};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
-use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Longer ones fit into no model's window.
-const LONGEST_PROMPT: u64 = 16 * 1024 * 1024;
+/// In megabytes; longer ones fit into no model's window.
+const LONGEST_PROMPT: u64 = 16;
 
 /// Let an agent take one turn without a terminal, here
 #[derive(Debug, Args)]
@@ -30,20 +33,20 @@ Examples:
   orange headless --harness claude --resume 0b6e7a52 \"And why?\"")]
 pub(crate) struct HeadlessArgs {
     /// The agent, one that `orange harness list` calls headless, or your own that is like it (default: `agents.harness`)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = harnesses())]
     harness: Option<String>,
     /// Go on with this conversation
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
     /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. Unless given: what the project
     /// you are in says, then `agents.permissions`, else full
-    #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
+    #[arg(long, value_name = "MODE", value_parser = word::<Permissions>, add = words(Permissions::WORDS))]
     permissions: Option<Permissions>,
     /// The model, as the harness calls it
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// How hard it should think: low, medium, high …
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", add = words(Effort::WORDS))]
     effort: Option<String>,
     /// How long it may take, such as 90s, 10m or 1h (default: 10m)
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -59,7 +62,7 @@ fn time(text: &str) -> std::result::Result<Duration, String> {
 
 pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
     let prompt = match args.prompt.as_str() {
-        "-" => read()?,
+        "-" => input::text(Path::new("-"), LONGEST_PROMPT)?,
         prompt => prompt.to_owned(),
     };
     let agents = settings::config(&session.call)?.agents.clone();
@@ -85,7 +88,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
         let _ = signal_hook::flag::register(signal, stop.clone());
     }
     let turn = headless::headless(&session.call, request, &stop)?;
-    show(session, &turn);
+    show(session, &turn)?;
     if stop.load(Ordering::Relaxed) {
         std::process::exit(130);
     }
@@ -93,18 +96,19 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
         None => Ok(()),
         // The value says what went wrong; the exit code is for scripts.
         Some(_) if session.json => std::process::exit(1),
-        Some(error) => Err(CommandError(
-            err!(Failed, "{}: {error}", turn.harness).hint(
-                // One that has used nothing was never written.
-                match turn
-                    .conversation
-                    .as_ref()
-                    .filter(|_| !turn.usage.is_empty())
-                {
-                    Some(id) => format!("the conversation can be resumed: --resume {id}"),
-                    None => "`orange doctor` looks at the harnesses that are installed".to_owned(),
-                },
-            ),
+        Some(error) => Err(err!(Failed, "{}: {error}", turn.harness).hint(
+            // One that has used nothing was never written.
+            match turn
+                .conversation
+                .as_ref()
+                .filter(|_| !turn.usage.is_empty())
+            {
+                Some(id) => text!("the conversation can be resumed: --resume {id}"),
+                None => text!(
+                    "{} looks at the harnesses that are installed",
+                    Action::check()
+                ),
+            },
         )),
     }
 }
@@ -119,33 +123,15 @@ fn mode_here(session: &Session) -> Result<Option<Permissions>> {
     Ok(here.and_then(|project| project.permissions))
 }
 
-fn show(session: &Session, turn: &Turn) {
+fn show(session: &Session, turn: &Turn) -> Result<()> {
     session.finish(named("turn", turn), || match turn.text.trim_end() {
         _ if turn.is_error => String::new(),
         "" => String::new(),
         text => format!("{}\n", clean_block(text)),
-    });
+    })?;
     if turn.junk_lines > 0 && !session.json {
         let lines = orange_core::naming::counted(turn.junk_lines, "line");
         output::note(&format!("{lines} of its output meant nothing"));
     }
-}
-
-fn read() -> Result<String> {
-    let mut bytes = Vec::new();
-    let mut input = std::io::stdin().take(LONGEST_PROMPT + 1);
-    input.read_to_end(&mut bytes).map_err(|error| {
-        CommandError::usage(
-            format!("standard input cannot be read: {error}"),
-            "give the prompt as an argument",
-        )
-    })?;
-    if bytes.len() as u64 > LONGEST_PROMPT {
-        return Err(CommandError::usage(
-            "the prompt is longer than 16 MB",
-            "put it into files, and name those",
-        ));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| CommandError::usage("the prompt is not text in UTF-8", "give it text"))
+    Ok(())
 }

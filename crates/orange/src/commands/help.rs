@@ -1,17 +1,19 @@
 //! `orange help`: a command's help, or a topic.
 
 use crate::cli;
-use crate::error::Result;
+use crate::completion::commands;
 use crate::help::command_of;
 use crate::help::topics::{self, Topic};
 use crate::output;
 use crate::pager::Pager;
 use crate::ui::Palette;
 use clap::Args;
+use orange_engine::Result;
 use orange_engine::git::diff::pager;
 use serde_json::json;
 use std::io::{IsTerminal, stdout};
 
+/// Explain a command or a topic; without one, list them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A word that is both, such as `workflow`, is the topic; `orange workflow --help` is the command's.
@@ -22,7 +24,7 @@ Examples:
   orange help exit-codes       a topic")]
 pub(crate) struct HelpArgs {
     /// A topic, or the words of a command
-    #[arg(value_name = "TOPIC|COMMAND")]
+    #[arg(value_name = "TOPIC|COMMAND", add = commands())]
     words: Vec<String>,
 }
 

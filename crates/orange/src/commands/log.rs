@@ -2,10 +2,10 @@
 
 mod shown;
 
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, tasks, words};
 use crate::log::follow::Follower;
 use crate::log::read::{LogPart, parts};
-use crate::log::record::{LEVELS, Line, Wanted};
+use crate::log::record::{Filter, LEVELS, Line};
 use crate::output::{self, named};
 use crate::session::Session;
 use crate::signals::Signals;
@@ -13,9 +13,9 @@ use clap::Args;
 use jiff::Timestamp;
 use orange_core::config::time_span;
 use orange_core::suggest::meant;
-use orange_engine::Error;
 use orange_engine::event_log::COMPONENTS;
 use orange_engine::views::task;
+use orange_engine::{IoContext, Result, err};
 use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -47,13 +47,13 @@ pub(crate) struct LogArgs {
     #[arg(long, value_parser = LEVELS)]
     level: Option<String>,
     /// Only of this part of Orange: task, agent, message, merge, check, hook, file, …
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = words(COMPONENTS))]
     component: Option<String>,
     /// Only lines with this text, in capitals or not
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
     /// Only about this task
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = tasks(Wanted::Open))]
     task: Option<String>,
     /// Only since then: 30m, 8h, or 2026-11-15, "2026-11-15 03:00"
     #[arg(long, value_name = "TIME", value_parser = since)]
@@ -107,12 +107,10 @@ fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
 
 pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     if args.lines == Some(0) && !args.follow {
-        return Err(CommandError::usage(
-            "--lines 0 shows nothing",
-            "name a larger number; with --follow, 0 shows only what comes",
-        ));
+        return Err(err!(Usage, "--lines 0 shows nothing")
+            .hint("name a larger number; with --follow, 0 shows only what comes"));
     }
-    let wanted = Wanted {
+    let wanted = Filter {
         level: args.level.as_ref().and_then(|level| rank(level)),
         component: args.component.clone(),
         text: args.grep.as_ref().map(|text| text.to_lowercase()),
@@ -124,17 +122,16 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     };
     let home = session.call.store().home().to_owned();
     let path = home.join("orange.log");
-    let trouble = |error: &std::io::Error| CommandError(Error::io("read", &path, error));
     // Only who follows has something to end in order.
     let signals = args.follow.then(Signals::watch);
-    let mut files = parts(&home).map_err(|error| trouble(&error))?;
+    let mut files = parts(&home).doing("read", &path)?;
     if args.follow {
         for file in &mut files {
-            file.leave_open_line().map_err(|error| trouble(&error))?;
+            file.leave_open_line().doing("read", &path)?;
         }
     }
     let most = args.lines.unwrap_or(LINES);
-    let found = last_lines(&files, &wanted, most).map_err(|error| trouble(&error))?;
+    let found = last_lines(&files, &wanted, most).doing("read", &path)?;
     if let Some(component) = &args.component {
         known_component(component, &found.components)?;
     }
@@ -149,7 +146,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
                 let lines = found.lines.iter().map(|line| layout.line(line));
                 layout.earlier(more) + &lines.collect::<String>()
             },
-        );
+        )?;
         match (is_empty && !session.json, found.looked_at) {
             (true, 0) => output::note(&format!("nothing has been logged yet ({})", path.display())),
             (true, _) => output::note(&nothing(args)),
@@ -170,7 +167,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         if let Some(signals) = &signals {
             signals.obey();
         }
-        for bytes in follower.news().map_err(|error| trouble(&error))? {
+        for bytes in follower.news().doing("read", &path)? {
             let line = Line::read(&bytes);
             let shown = !line.raw.trim().is_empty() && wanted.wants(&line);
             read_on = read_on && (!shown || show(&line));
@@ -230,7 +227,7 @@ struct Found {
     components: BTreeSet<String>,
 }
 
-fn last_lines(files: &[LogPart], wanted: &Wanted, most: usize) -> std::io::Result<Found> {
+fn last_lines(files: &[LogPart], wanted: &Filter, most: usize) -> std::io::Result<Found> {
     let mut found = Found::default();
     for file in files {
         let go_on = file.backwards(|bytes| {
@@ -273,8 +270,6 @@ fn known_component(name: &str, seen: &BTreeSet<String>) -> Result<()> {
     }
     let all: BTreeSet<&str> = known().collect();
     let all = all.into_iter().collect::<Vec<_>>().join(", ");
-    Err(CommandError::usage(
-        format!("no line of the log is of a component {name:?}"),
-        format!("{}there are {all}", meant(name, known())),
-    ))
+    Err(err!(Usage, "no line of the log is of a component {name:?}")
+        .hint(format!("{}there are {all}", meant(name, known()))))
 }

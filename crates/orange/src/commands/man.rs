@@ -1,16 +1,18 @@
 //! `orange man`: the man pages, read or written down. The only file that starts `man`.
 
-use crate::error::{CommandError, Result};
+use crate::completion::commands;
 use crate::man::{self, Page};
 use crate::output;
 use crate::ui::clean;
-use clap::Args;
-use orange_engine::{Code, Error};
+use clap::{Args, ValueHint};
+use orange_engine::error::plain;
+use orange_engine::{Result, err};
 use serde_json::json;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Show a command's man page, or write all of them down
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The page is shown by man, or formatted by mandoc or groff; without any of them its source is printed.
@@ -23,13 +25,13 @@ Examples:
   orange man --write ~/.local/share/man/man1      then: man orange-task-merge")]
 pub(crate) struct ManArgs {
     /// The command (default: the page of the program itself)
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", add = commands())]
     words: Vec<String>,
     /// The page's source, in troff
     #[arg(long)]
     source: bool,
     /// Write all pages into this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["words", "source"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["words", "source"], value_hint = ValueHint::DirPath)]
     write: Option<PathBuf>,
 }
 
@@ -124,9 +126,8 @@ fn shown_by_man(page: &Page) -> bool {
 
 fn write(folder: &Path, wants_json: bool) -> Result<()> {
     let failed = |path: &Path, error: &std::io::Error| {
-        let reason = orange_engine::error::plain(error);
-        let message = format!("cannot write {}: {reason}", path.display());
-        CommandError(Error::new(Code::Failed, message).hint("name a folder that you may write to"))
+        err!(Failed, "cannot write {}: {}", path.display(), plain(error))
+            .hint("name a folder that you may write to")
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let mut written = Vec::new();

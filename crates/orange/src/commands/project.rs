@@ -2,15 +2,17 @@
 
 mod trust;
 
-use crate::error::{CommandError, Result};
+use super::task::word;
+use crate::completion::{branches, projects, words};
 use crate::output::named;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table};
+use crate::ui::{Cell, Column, Style, Table};
 use clap::{Args, Subcommand};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_engine::projects::Project;
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
+use orange_engine::{Result, err};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -48,37 +50,39 @@ pub(crate) struct AddArgs {
     #[arg(long)]
     name: Option<String>,
     /// The branch that work starts from and goes to (default: found out)
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, value_name = "BRANCH", add = branches())]
     default_branch: Option<String>,
     /// How many workspaces it may have at once
     #[arg(long, value_name = "N")]
     pool_size: Option<u32>,
     /// What its tasks' agents may do without asking: full, edits or ask
-    #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
+    #[arg(long, value_name = "MODE", value_parser = word::<Permissions>, add = words(Permissions::WORDS))]
     permissions: Option<Permissions>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArgs {
     /// The project
+    #[arg(add = projects())]
     name: String,
     /// Where the repository lies now
     #[arg(long)]
     path: Option<PathBuf>,
     /// The branch that work starts from and goes to
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, value_name = "BRANCH", add = branches())]
     default_branch: Option<String>,
     /// How many workspaces it may have at once
     #[arg(long, value_name = "N")]
     pool_size: Option<u32>,
     /// What its tasks' agents may do without asking: full, edits or ask
-    #[arg(long, value_name = "MODE", value_parser = super::task::word::<Permissions>)]
+    #[arg(long, value_name = "MODE", value_parser = word::<Permissions>, add = words(Permissions::WORDS))]
     permissions: Option<Permissions>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// The project
+    #[arg(add = projects())]
     name: String,
     /// Also when it has open tasks
     #[arg(long)]
@@ -103,20 +107,18 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
             } else {
                 "already registered:"
             };
-            one(session, &added.project, verb);
+            one(session, &added.project, verb)
         }
         ProjectCommand::List => {
             let projects = session.call.projects()?;
-            session.finish(named("projects", &projects), || listed(&projects));
+            session.finish(named("projects", &projects), || listed(&projects))
         }
         ProjectCommand::Update(args) => {
             let nothing =
                 args.path.is_none() && args.default_branch.is_none() && args.pool_size.is_none();
             if nothing && args.permissions.is_none() {
-                return Err(CommandError::usage(
-                    "nothing to change was given",
-                    "say what: --path, --default-branch, --pool-size or --permissions",
-                ));
+                return Err(err!(Usage, "nothing to change was given")
+                    .hint("say what: --path, --default-branch, --pool-size or --permissions"));
             }
             let project = project::update_project(
                 &session.call,
@@ -128,21 +130,20 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                     permissions: args.permissions,
                 },
             )?;
-            one(session, &project, "updated");
+            one(session, &project, "updated")
         }
-        ProjectCommand::Trust(args) => trust::run(session, &args)?,
+        ProjectCommand::Trust(args) => trust::run(session, &args),
         ProjectCommand::Remove(args) => {
             let project = project::remove_project(&session.call, &args.name, args.force)?;
-            one(session, &project, "removed");
+            one(session, &project, "removed")
         }
     }
-    Ok(())
 }
 
-fn one(session: &Session, project: &Project, verb: &str) {
+fn one(session: &Session, project: &Project, verb: &str) -> Result<()> {
     let text = described(project, verb);
     let message = text.trim_end();
-    session.finish(Told { project, message }, || text.clone());
+    session.finish(Told { project, message }, || text.clone())
 }
 
 #[derive(Serialize)]
@@ -185,7 +186,5 @@ fn listed(projects: &[Project]) -> String {
             Cell::from(project.path.display().to_string()),
         ]);
     }
-    let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
-    text
+    table.to_text()
 }

@@ -1,16 +1,16 @@
 //! `orange prompt …`: what agents are told, and where each text comes from.
 
 use super::task::word;
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, projects, prompts, tasks};
 use crate::output::{self, named};
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean_block};
+use crate::ui::{Cell, Column, Extent, Style, Table, clean_block};
 use clap::{Args, Subcommand};
 use orange_core::prompt::PromptName;
 use orange_engine::git::short;
-use orange_engine::prompt::{self, PromptOrigin, PromptSource, PromptText, Prompts, Unusable};
+use orange_engine::prompt::{self, PromptOrigin, PromptSource, PromptText, Prompts};
 use orange_engine::views::{prompts, task};
-use orange_engine::{Code, Error};
+use orange_engine::{Result, err};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {
@@ -29,23 +29,23 @@ pub(crate) enum PromptCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// The project (default: the one you are in)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Which prompt; `orange prompt list` shows them
-    #[arg(value_parser = word::<PromptName>)]
+    #[arg(value_parser = word::<PromptName>, add = prompts())]
     name: PromptName,
     /// Fill it in for this task
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = tasks(Wanted::Open))]
     task: Option<String>,
     /// The text before it is filled in, as without --task
     #[arg(long)]
     template: bool,
     /// The project (default: the one you are in)
-    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    #[arg(long, value_name = "NAME", conflicts_with = "task", add = projects())]
     project: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn run(session: &Session, command: &PromptCommand) -> Result<()> {
 
 fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let prompts = prompts_of(session, args.project.as_deref())?;
-    session.finish(&prompts, || list_as_text(&prompts));
+    session.finish(&prompts, || list_as_text(&prompts))?;
     for source in &prompts.sources {
         if let Some(unusable) = &source.unusable {
             output::note(&format!("{unusable}; Orange's own prompt is used instead"));
@@ -78,7 +78,7 @@ fn prompts_of(session: &Session, named: Option<&str>) -> Result<Prompts> {
         Some(name) => Some(session.required_project(Some(name))?),
         None => session.project(None)?,
     };
-    Ok(prompts::prompts(&session.call, project.as_deref())?)
+    prompts::prompts(&session.call, project.as_deref())
 }
 
 fn show(session: &Session, args: &ShowArgs) -> Result<()> {
@@ -89,7 +89,7 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
             .sources
             .into_iter()
             .find(|source| source.name == name);
-        let source = found.ok_or_else(|| CommandError::usage(format!("no prompt {name}"), ""))?;
+        let source = found.ok_or_else(|| err!(Usage, "no prompt {name}").hint(""))?;
         return show_template(session, &source, None);
     };
     let place = session.task(Some(id))?;
@@ -100,28 +100,20 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
         return show_template(session, &source, Some(&label));
     }
     let text = prompts::prompt_preview(&session.call, &view, name)?;
-    print(session, &source, Some(&label), &text);
-    Ok(())
+    print(session, &source, Some(&label), &text)
 }
 
 /// Whoever looks at a text that cannot be used is told why instead of being shown another one.
 fn show_template(session: &Session, source: &PromptSource, task: Option<&str>) -> Result<()> {
     if let Some(unusable) = &source.unusable {
-        return Err(refused(unusable));
+        let remedy = "correct it and commit that on the branch tasks start from; until then agents get \
+                      Orange's own prompt";
+        return Err(err!(ConditionUnmet, "{unusable}").hint(remedy));
     }
-    print(session, source, task, &source.text);
-    Ok(())
+    print(session, source, task, &source.text)
 }
 
-fn refused(unusable: &Unusable) -> CommandError {
-    CommandError(
-        Error::new(Code::ConditionUnmet, unusable.to_string()).hint(
-            "correct it and commit that on the branch tasks start from; until then agents get Orange's own prompt",
-        ),
-    )
-}
-
-fn print(session: &Session, source: &PromptSource, task: Option<&str>, text: &str) {
+fn print(session: &Session, source: &PromptSource, task: Option<&str>, text: &str) -> Result<()> {
     let shown = PromptText { source, task, text };
     session.finish_as_it_is(named("prompt", shown), || {
         let text = text.trim_end_matches('\n');
@@ -130,7 +122,7 @@ fn print(session: &Session, source: &PromptSource, task: Option<&str>, text: &st
             Extent::Unlimited => format!("{text}\n"),
             Extent::Columns(_) => format!("{}\n", clean_block(text)),
         }
-    });
+    })
 }
 
 const COLUMNS: &[Column] = &[
@@ -157,7 +149,5 @@ fn list_as_text(prompts: &Prompts) -> String {
             Cell::from(source.name.when()),
         ]);
     }
-    let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
-    text
+    table.to_text()
 }

@@ -3,7 +3,7 @@
 use crate::cli::Cli;
 use crate::commands::at_least_one;
 use crate::commands::task::style;
-use crate::error::Result;
+use crate::completion::projects;
 use crate::session::Session;
 use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
 use clap::{Args, CommandFactory};
@@ -12,6 +12,7 @@ use orange_core::naming::counted;
 use orange_core::search::Query;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
+use orange_engine::Result;
 use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
 use orange_engine::views::search;
 use std::ffi::OsString;
@@ -37,7 +38,7 @@ pub(crate) struct SearchArgs {
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
     /// Tasks of this project; may be given more than once
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', add = projects())]
     project: Vec<String>,
     /// Tasks of every project
     #[arg(long, conflicts_with = "project")]
@@ -107,8 +108,7 @@ pub(crate) fn run(session: &Session, args: &SearchArgs) -> Result<()> {
     session.finish(&found, || match found.total {
         0 => nothing(&Query::parse(&text), &projects, found.no_tasks),
         _ => as_text(&found, with_project),
-    });
-    Ok(())
+    })
 }
 
 fn as_text(found: &Matches, with_project: bool) -> String {

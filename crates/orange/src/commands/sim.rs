@@ -1,14 +1,16 @@
 //! `orange sim`: the arguments of the scripted agent.
 
-use crate::error::{CommandError, Result};
+use crate::completion::{files, words};
 use crate::output;
 use crate::ui::{clean, clean_block, terminal_width};
-use clap::Args;
+use clap::{Args, ValueHint};
 use orange_core::workflow::Role;
+use orange_engine::{Result, err};
 use orange_sim::{BUILT_IN, Display, Headless, Settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+/// Play a scripted agent, to rehearse without spending tokens
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,10 +22,10 @@ Examples:
 Keys: Enter sends, Escape interrupts, Ctrl-C twice or Ctrl-D quits. docs/sim.md explains scripts.")]
 pub(crate) struct SimArgs {
     /// What it does, in YAML (default: $ORANGE_SIM_SCRIPT or the built-in script)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", add = files())]
     script: Option<PathBuf>,
     /// worker, reviewer or executor (default: $ORANGE_ROLE or worker)
-    #[arg(long, value_parser = super::task::word::<Role>)]
+    #[arg(long, value_parser = super::task::word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
     /// Which review round this is (default: the task's own; 1 before the first)
     #[arg(long, value_name = "N")]
@@ -32,7 +34,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     attempt: u32,
     /// Write a JSON line per event to this file (default: $ORANGE_SIM_LOG)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", add = files())]
     log: Option<PathBuf>,
     /// Print the built-in script and do nothing else
     #[arg(long)]
@@ -47,7 +49,7 @@ pub(crate) struct SimArgs {
     )]
     turn: Option<String>,
     /// Where conversations are kept
-    #[arg(long, value_name = "DIR", hide = true)]
+    #[arg(long, value_name = "DIR", hide = true, value_hint = ValueHint::DirPath)]
     conversations: Option<PathBuf>,
     /// The conversation is there already
     #[arg(long, hide = true, requires = "turn")]
@@ -66,9 +68,9 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
     }
     let folder = std::env::current_dir().map_err(|error| {
         let message = format!("the current folder cannot be read: {error}");
-        CommandError::usage(message, "change to a folder that exists")
+        err!(Usage, "{message}").hint("change to a folder that exists")
     })?;
-    Ok(orange_sim::run(Settings {
+    orange_sim::run(Settings {
         script: args
             .script
             .or_else(|| variable("ORANGE_SIM_SCRIPT").map(PathBuf::from)),
@@ -95,7 +97,7 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
             block: |text| clean_block(text).into_owned(),
             width: terminal_width,
         },
-    })?)
+    })
 }
 
 fn role() -> Result<Role> {
@@ -104,7 +106,7 @@ fn role() -> Result<Role> {
     };
     let parsed = word.to_string_lossy().parse();
     parsed.map_err(|error: orange_core::choice::NotAllowed| {
-        CommandError::usage(format!("ORANGE_ROLE: {error}"), "unset it, or say --role")
+        err!(Usage, "ORANGE_ROLE: {error}").hint("unset it, or say --role")
     })
 }
 

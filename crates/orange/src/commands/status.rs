@@ -3,7 +3,7 @@
 
 mod format;
 
-use crate::error::{CommandError, Result};
+use crate::completion::projects;
 use crate::output::{self, named};
 use crate::session::home;
 use clap::Args;
@@ -12,7 +12,7 @@ use orange_core::task::WorkflowName;
 use orange_core::workflow::{Kind, WaitsFor, Workflow};
 use orange_engine::index::counts::QUEUED;
 use orange_engine::views::{Standing, counts};
-use orange_engine::{Call, Code, Settings};
+use orange_engine::{Call, Code, Result, Settings};
 use serde::{Serialize, Serializer};
 
 /// Tell in one line how things stand, for a shell prompt or tmux
@@ -43,17 +43,16 @@ pub(crate) struct StatusArgs {
     #[arg(long, value_name = "FORMAT", allow_hyphen_values = true)]
     format: Option<String>,
     /// Only tasks of this project
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
 }
 
 pub(crate) fn run(args: &StatusArgs, json: bool) -> Result<()> {
-    let format = Format::parse(args.format.as_deref().unwrap_or("{line}"))
-        .map_err(|problem| CommandError::usage(problem.message, problem.hint))?;
+    let format = Format::parse(args.format.as_deref().unwrap_or("{line}"))?;
     let standing = match standing(args.project.as_deref()) {
         Ok(standing) => standing,
         // A name that is wrong stays wrong; everything else is said by the next command that is not a prompt.
-        Err(error) if json || error.0.code == Code::NotFound => return Err(error),
+        Err(error) if json || error.code == Code::NotFound => return Err(error),
         Err(_) => return Ok(()),
     };
     let numbers = Numbers::of(&standing);

@@ -6,6 +6,7 @@ mod create_from;
 pub(crate) mod deps;
 pub(crate) mod diff;
 pub(crate) mod ending;
+pub(crate) mod fields;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod peek;
@@ -21,71 +22,43 @@ pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod why;
 
-use crate::error::Result;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Subcommand;
 use orange_core::suggest::meant;
 use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::workflow::{Tone, Workflow};
+use orange_engine::Result;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
-    /// Create a task
     Create(create::CreateArgs),
-    /// List tasks
     List(list::ListArgs),
-    /// Show a task with its fields, links, hooks and text
     Show(show::ShowArgs),
-    /// Start a task that is pending
     Spawn(start::SpawnArgs),
-    /// Go to a task's tmux session
     Attach(talk::AttachArgs),
-    /// Show what an agent's window shows
     Peek(peek::PeekArgs),
-    /// Send a message to a task's agent
     Send(talk::SendArgs),
-    /// Answer what an agent asks
     Answer(answer::AnswerArgs),
-    /// Start an agent again that is gone
     Respawn(start::RespawnArgs),
-    /// Send a reviewed task back to its worker (reviewing → working)
     RequestChanges(talk::RequestChangesArgs),
-    /// Merge a task's work into its target, and end the task
     Merge(merge::MergeArgs),
-    /// Wait until a task needs you, is reviewed or is done
     Wait(wait::WaitArgs),
-    /// Change a task's fields or status
     Update(update::UpdateArgs),
-    /// Hand the work over for review (working → agent-review)
     Complete(update::CompleteArgs),
-    /// Ask for help (→ stuck)
     Stuck(update::StuckArgs),
-    /// Try again what failed after the last status change
     RetryHooks(update::RetryHooksArgs),
-    /// End a task whose work is in another way: squashed, picked, done by hand, not needed any more (→ done)
     Resolve(resolve::ResolveArgs),
-    /// Say in one line why a task is where it is and what moves it on
     Why(why::WhyArgs),
-    /// Show what a task waits for and what waits for it
     Deps(deps::DepsArgs),
-    /// Show what a task changed
     Diff(diff::DiffArgs),
-    /// Print the folder of a task's worktree
     Path(place::PathArgs),
-    /// Open a task's worktree in your editor
     Open(place::OpenArgs),
-    /// Start a shell in a task's worktree
     Shell(place::ShellArgs),
-    /// Run a command in a task's worktree
     Exec(place::ExecArgs),
-    /// Give a task up; its branch and its text stay
     Cancel(ending::CancelArgs),
-    /// Move a task to the trash, where it stays for `trash.keep_days` (30 unless set)
     Delete(ending::DeleteArgs),
-    /// Bring a deleted task back; without a name, list them
     Restore(ending::RestoreArgs),
-    /// Check a task's work with its repository's verify.command
     Verify(verify::VerifyArgs),
     /// Look at work that was saved before something could destroy it, and bring it back
     #[command(

@@ -1,6 +1,5 @@
 //! `orange watch`: the monitor without a screen, and a line for everything that happens.
 
-use crate::error::Result;
 use crate::output;
 use crate::session::Session;
 use crate::ui::command::spelled;
@@ -11,6 +10,7 @@ use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::text;
 use orange_core::timeline::{self, Weight};
+use orange_engine::Result;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::index::list::Filter;
 use orange_engine::settings::{self, lenient_config};

@@ -1,6 +1,6 @@
 //! `orange workflow show`: the table itself, for people and for diagrams.
 
-use crate::error::Result;
+use crate::completion::words;
 use crate::output;
 use crate::ui::{Extent, wrapped};
 use clap::{Args, Subcommand, ValueEnum};
@@ -8,6 +8,7 @@ use orange_core::choice::NotAllowed;
 use orange_core::task::{BlockedReason, Status};
 use orange_core::timeline::hooks;
 use orange_core::workflow::{By, HookEntry, Kind, Origin, Transition, Who, Workflow};
+use orange_engine::Result;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -23,7 +24,7 @@ pub(crate) enum WorkflowCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Which workflow
-    #[arg(default_value = "interactive", value_parser = parse_name)]
+    #[arg(default_value = "interactive", value_parser = parse_name, add = words(Workflow::NAMES))]
     name: &'static Workflow,
     /// Text to read, or a Mermaid state diagram
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -1,11 +1,12 @@
 //! `orange workspace …`: the pool of worktrees, what is in each slot, and the ones nobody needs.
 
-use crate::error::Result;
+use crate::completion::projects;
 use crate::output::named;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, size};
+use crate::ui::{Cell, Column, Style, Table, size};
 use clap::{Args, Subcommand};
 use orange_core::naming::counted;
+use orange_engine::Result;
 use orange_engine::git::short;
 use orange_engine::git::state::Head;
 use orange_engine::maintenance::workspaces::{self, Collected, KeptSlot};
@@ -36,14 +37,14 @@ pub(crate) struct InitArgs {
     /// So many (default: the whole pool)
     count: Option<u32>,
     /// The project (default: the one you are in)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Slots of this project (default: of all)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
     /// Measure what each takes on disk; with many files this takes a while
     #[arg(long)]
@@ -53,7 +54,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct GcArgs {
     /// Slots of this project (default: of all)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
     /// Every free slot, not only those beyond the pool's size
     #[arg(long)]
@@ -75,8 +76,7 @@ fn init(session: &Session, args: &InitArgs) -> Result<()> {
         [] => "all of them are there already\n".to_owned(),
         made => format!("made {}\n", made.join(", ")),
     };
-    session.finish(named("workspaces", &made), || text);
-    Ok(())
+    session.finish(named("workspaces", &made), || text)
 }
 
 fn list(session: &Session, args: &ListArgs) -> Result<()> {
@@ -84,8 +84,7 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
         session.required_project(Some(project))?;
     }
     let slots = views::workspaces::slots_of(&session.call, args.project.as_deref(), args.disk)?;
-    session.finish(named("workspaces", &slots), || as_text(&slots, args.disk));
-    Ok(())
+    session.finish(named("workspaces", &slots), || as_text(&slots, args.disk))
 }
 
 fn gc(session: &Session, args: &GcArgs) -> Result<()> {
@@ -93,8 +92,7 @@ fn gc(session: &Session, args: &GcArgs) -> Result<()> {
         session.required_project(Some(project))?;
     }
     let collected = workspaces::collect_slots(&session.call, args.project.as_deref(), args.all)?;
-    session.finish(&collected, || described(&collected));
-    Ok(())
+    session.finish(&collected, || described(&collected))
 }
 
 fn described(collected: &Collected) -> String {
@@ -146,9 +144,7 @@ fn as_text(slots: &[WorkspaceRow], with_disk: bool) -> String {
             Cell::from(slot.disk.map(size).unwrap_or_default()),
         ]);
     }
-    let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
-    text
+    table.to_text()
 }
 
 /// What a slot is for that no task has.

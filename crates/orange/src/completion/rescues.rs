@@ -1,38 +1,30 @@
 //! Rescues that can be named: those of the task that stands before the name.
 
 use super::tasks::name_of;
-use super::values::{Line, described};
-use clap_complete::CompletionCandidate;
+use super::values::{described, offering};
+use clap_complete::engine::ArgValueCompleter;
 use orange_core::id::Key;
 use orange_engine::views::quick_reads;
 use orange_engine::{Call, trash};
 
-impl Line {
-    pub(super) fn rescues(&self) -> Vec<CompletionCandidate> {
-        let Some(call) = self.call() else {
-            return Vec::new();
-        };
-        let here = self.project(&call);
-        let verb = self.words.iter().position(|word| word == "rescue");
-        let after = verb.and_then(|verb| self.words.get(verb + 2..));
-        let mut after = after.unwrap_or_default().iter();
-        let Some(named) = after.find(|word| !word.starts_with('-')) else {
-            return Vec::new();
-        };
-        let Some((project, id)) = owner(&call, here.as_deref(), named) else {
-            return Vec::new();
-        };
+pub(crate) fn rescues() -> ArgValueCompleter {
+    offering(|line, _| {
+        let call = line.call()?;
+        let here = line.project(&call);
+        let verb = line.words.iter().position(|word| word == "rescue")?;
+        let mut after = line.words.get(verb + 2..)?.iter();
+        let named = after.find(|word| !word.starts_with('-'))?;
+        let (project, id) = owner(&call, here.as_deref(), named)?;
         let rescues = quick_reads::quick_rescues(&call, &project, &id);
-        let rescues = rescues
-            .into_iter()
-            .map(|rescue| described(rescue.name, &rescue.note.reason));
-        let latest = described("latest".to_owned(), "the newest one");
-        let mut offers: Vec<_> = std::iter::once(latest).chain(rescues).collect();
-        if offers.len() == 1 {
-            offers.clear();
-        }
-        offers
-    }
+        let latest = rescues
+            .first()
+            .map(|_| ("latest".to_owned(), "the newest one"));
+        let named = rescues
+            .iter()
+            .map(|it| (it.name.clone(), it.note.reason.as_str()));
+        let offers = latest.into_iter().chain(named);
+        Some(offers.map(|(name, what)| described(name, what)).collect())
+    })
 }
 
 /// Project and id of the task that commands would take the word for, a deleted one too. None: not just one.

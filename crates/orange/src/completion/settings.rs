@@ -1,15 +1,54 @@
 //! Settings that can be named, and what each of them may be.
 
-use super::values::{Line, described};
+use super::values::{Line, described, offering};
 use clap_complete::CompletionCandidate;
+use clap_complete::engine::ArgValueCompleter;
 use orange_core::config::{Kind, Setting};
 use orange_core::yaml::to_yaml_inline;
 use orange_engine::views::{SettingView, Source, settings};
 use serde_json::Value;
 
+pub(crate) fn keys() -> ArgValueCompleter {
+    offering(|line, _| Some(line.keys(false)))
+}
+
+pub(crate) fn keys_in_file() -> ArgValueCompleter {
+    offering(|line, _| Some(line.keys(true)))
+}
+
+/// What `config set KEY` can be given.
+pub(crate) fn setting_values() -> ArgValueCompleter {
+    offering(|line, _| {
+        let mut command = line.words.windows(2);
+        let at = command.position(|two| two == ["config", "set"])?;
+        let after = line.words.get(at + 2..line.words.len().saturating_sub(1))?;
+        let mut typed = after.iter().filter(|word| !word.starts_with('-'));
+        let key = typed.next()?;
+        let setting = Setting::of(key)?;
+        let takes_more = typed.next().is_none() || setting.kind.is_list();
+        takes_more.then(|| line.values_of(setting, key))
+    })
+}
+
+/// `KEY=VALUE`, as `--config` takes it.
+pub(crate) fn assignments() -> ArgValueCompleter {
+    offering(|line, begun| {
+        let Some((key, _)) = begun.split_once('=') else {
+            let with_sign = |key: CompletionCandidate| {
+                let name = format!("{}=", key.get_value().to_string_lossy());
+                CompletionCandidate::new(name).help(key.get_help().cloned())
+            };
+            return Some(line.keys(false).into_iter().map(with_sign).collect());
+        };
+        let values = line.values_of(Setting::of(key)?, key).into_iter();
+        let offers = values.map(|value| value.add_prefix(format!("{key}=")));
+        Some(offers.collect())
+    })
+}
+
 impl Line {
     /// The keys in order; only those in config.yaml where there are any, if only they are asked for.
-    pub(super) fn keys(&self, in_file: bool) -> Vec<CompletionCandidate> {
+    fn keys(&self, in_file: bool) -> Vec<CompletionCandidate> {
         let offer = |one: &SettingView| {
             let is_in_file = matches!(one.sources.as_slice(), [Source::User { .. }]);
             described(one.key.clone(), one.setting.about).hide(in_file && !is_in_file)
@@ -28,41 +67,6 @@ impl Line {
         keys
     }
 
-    /// What `config set KEY` can be given.
-    pub(super) fn setting_values(&self) -> Vec<CompletionCandidate> {
-        let command = self.words.windows(2);
-        let Some(at) = command.into_iter().position(|two| two == ["config", "set"]) else {
-            return Vec::new();
-        };
-        let before = self.words.len().saturating_sub(1);
-        let after = self.words.get(at + 2..before).unwrap_or_default();
-        let mut typed = after.iter().filter(|word| !word.starts_with('-'));
-        let Some((key, setting)) = typed.next().and_then(|key| Some((key, Setting::of(key)?)))
-        else {
-            return Vec::new();
-        };
-        match typed.next() {
-            Some(_) if !setting.kind.is_list() => Vec::new(),
-            _ => self.values_of(setting, key),
-        }
-    }
-
-    /// `KEY=VALUE`, as `--config` takes it.
-    pub(super) fn assignments(&self, begun: &str) -> Vec<CompletionCandidate> {
-        let Some((key, _)) = begun.split_once('=') else {
-            let with_sign = |key: CompletionCandidate| {
-                let name = format!("{}=", key.get_value().to_string_lossy());
-                CompletionCandidate::new(name).help(key.get_help().cloned())
-            };
-            return self.keys(false).into_iter().map(with_sign).collect();
-        };
-        let values = Setting::of(key).map(|setting| self.values_of(setting, key));
-        let values = values.unwrap_or_default().into_iter();
-        values
-            .map(|value| value.add_prefix(format!("{key}=")))
-            .collect()
-    }
-
     /// The words that it may be; for what has no such list the value that it has, and the default.
     fn values_of(&self, setting: &'static Setting, key: &str) -> Vec<CompletionCandidate> {
         let settings = self.settings().unwrap_or_default();
@@ -77,11 +81,7 @@ impl Line {
         let words: Vec<String> = match setting.kind {
             Kind::Flag => ["true", "false"].map(str::to_owned).to_vec(),
             Kind::OneOf(words) => words.iter().map(|&word| word.to_owned()).collect(),
-            Kind::Harness => {
-                let names = self.harnesses().into_iter();
-                let names = names.map(|name| name.get_value().to_string_lossy().into_owned());
-                names.collect()
-            }
+            Kind::Harness => self.harnesses(),
             Kind::Count
             | Kind::Days
             | Kind::Time

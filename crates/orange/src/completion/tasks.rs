@@ -1,7 +1,7 @@
 //! Tasks that can be named: those that the command is for first, the newest of them before the others.
 
-use super::values::{Line, begins, described};
-use clap_complete::CompletionCandidate;
+use super::values::{Line, Offers, begins, described, offering};
+use clap_complete::engine::ArgValueCompleter;
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Intent;
 use orange_engine::index::list::Listed;
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 
 /// Which tasks a command is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     /// Any; those that are over come last.
     Any,
     /// One that is not over.
@@ -55,11 +55,13 @@ impl Wanted {
     }
 }
 
+pub(crate) fn tasks(wanted: Wanted) -> ArgValueCompleter {
+    offering(move |line, begun| line.tasks(begun, wanted))
+}
+
 impl Line {
-    pub(super) fn tasks(&self, begun: &str, wanted: Wanted) -> Vec<CompletionCandidate> {
-        let Some(call) = self.call() else {
-            return Vec::new();
-        };
+    fn tasks(&self, begun: &str, wanted: Wanted) -> Offers {
+        let call = self.call()?;
         let here = self.project(&call);
         let tasks = quick_reads::quick_tasks(&call);
         let named = tasks.iter().filter_map(|task| {
@@ -95,7 +97,7 @@ impl Line {
             };
             described(name, &what).hide(any_fits && wanted.rank(task).is_none())
         });
-        offers.collect()
+        Some(offers.collect())
     }
 }
 

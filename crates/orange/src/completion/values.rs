@@ -1,46 +1,20 @@
 //! The values themselves: projects, branches and whatever else has a name, with a word of what it is.
 
-use super::tasks::Wanted;
 use crate::cli;
 use crate::help::{is_shown, topics};
 use crate::session;
 use crate::ui::clean;
 use clap::Command;
 use clap_complete::CompletionCandidate;
+use clap_complete::engine::{ArgValueCompleter, PathCompleter};
 use orange_core::prompt::PromptName;
-use orange_core::task::WorkflowName;
+use orange_core::task::{Task, WorkflowName};
 use orange_core::workflow::Workflow;
+use orange_engine::store::Place;
 use orange_engine::views::{find, quick_reads};
 use orange_engine::{Call, Settings, harness, settings, trash};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::sync::Arc;
-
-/// What an argument names.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Values {
-    Task(Wanted),
-    Deleted,
-    Project,
-    Branch,
-    Harness,
-    Status,
-    Prompt,
-    Rescue,
-    /// A command or a topic.
-    Help,
-    File,
-    Folder,
-    /// The key of a setting.
-    Key,
-    /// One that config.yaml says.
-    KeyInFile,
-    /// What the setting before it may be.
-    SettingValue,
-    /// A key, an equals sign and a value.
-    Assignment,
-    Words(&'static [&'static str]),
-}
 
 /// The line that is being typed, and where.
 pub(super) struct Line {
@@ -48,39 +22,34 @@ pub(super) struct Line {
     folder: Option<PathBuf>,
 }
 
-impl Line {
-    pub(super) fn new(words: &[OsString], folder: Option<PathBuf>) -> Arc<Line> {
-        let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-        Arc::new(Line {
-            words: words.collect(),
-            folder,
-        })
-    }
+/// What can be offered; None where nothing can be found out.
+pub(super) type Offers = Option<Vec<CompletionCandidate>>;
 
-    /// What can stand where this word has been begun.
-    pub(super) fn offers(&self, values: Values, begun: &OsStr) -> Vec<CompletionCandidate> {
-        let Some(begun) = begun.to_str() else {
+/// A completer: of these values those that go on from what has been typed.
+pub(super) fn offering<F>(values: F) -> ArgValueCompleter
+where
+    F: Fn(&Line, &str) -> Offers + Send + Sync + 'static,
+{
+    ArgValueCompleter::new(move |begun: &OsStr| {
+        let begun = begun.to_str();
+        let offers = begun.and_then(|begun| Some((begun, values(&Line::typed(), begun)?)));
+        let Some((begun, mut offers)) = offers else {
             return Vec::new();
-        };
-        let mut offers = match values {
-            Values::Words(words) => words.iter().map(CompletionCandidate::new).collect(),
-            Values::Help => self.help(),
-            Values::File | Values::Folder => Vec::new(),
-            Values::Task(wanted) => self.tasks(begun, wanted),
-            Values::Key => self.keys(false),
-            Values::KeyInFile => self.keys(true),
-            Values::SettingValue => self.setting_values(),
-            Values::Assignment => self.assignments(begun),
-            Values::Deleted => self.deleted(),
-            Values::Project => self.projects(),
-            Values::Branch => self.branches(),
-            Values::Harness => self.harnesses(),
-            Values::Status => statuses(),
-            Values::Prompt => prompts(),
-            Values::Rescue => self.rescues(),
         };
         offers.retain(|offer| begins(&offer.get_value().to_string_lossy(), begun));
         offers
+    })
+}
+
+impl Line {
+    fn typed() -> Line {
+        let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
+        Line {
+            words: words
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect(),
+            folder: std::env::current_dir().ok(),
+        }
     }
 
     pub(super) fn call(&self) -> Option<Call> {
@@ -100,13 +69,27 @@ impl Line {
         find::project_at(call, self.folder.as_ref()?).ok().flatten()
     }
 
-    fn deleted(&self) -> Vec<CompletionCandidate> {
-        let Some(call) = self.call() else {
-            return Vec::new();
-        };
-        let here = self.project(&call);
-        let tasks = trash::trashed(&call);
-        let offer = |task: &orange_core::task::Task| {
+    pub(super) fn harnesses(&self) -> Vec<String> {
+        let call = self.call();
+        let config = call.as_ref().and_then(|call| settings::config(call).ok());
+        harness::names(&config.cloned().unwrap_or_default())
+    }
+}
+
+pub(crate) fn words(words: &'static [&'static str]) -> ArgValueCompleter {
+    offering(|_, _| Some(words.iter().map(CompletionCandidate::new).collect()))
+}
+
+/// Files, and `-` for standard input.
+pub(crate) fn files() -> ArgValueCompleter {
+    ArgValueCompleter::new(PathCompleter::any().stdio())
+}
+
+pub(crate) fn deleted_tasks() -> ArgValueCompleter {
+    offering(|line, _| {
+        let call = line.call()?;
+        let here = line.project(&call);
+        let offer = |(_, task): &(Place, Task)| {
             let name = match task.key {
                 Some(key) if here.as_ref() == Some(&task.project) => key.to_string(),
                 Some(key) => format!("{}:{key}", task.project),
@@ -114,46 +97,60 @@ impl Line {
             };
             described(name, &format!("deleted: {}", task.summary))
         };
-        tasks.iter().map(|(_, task)| offer(task)).collect()
-    }
+        Some(trash::trashed(&call).iter().map(offer).collect())
+    })
+}
 
-    fn projects(&self) -> Vec<CompletionCandidate> {
-        let projects = self.call().and_then(|call| call.projects().ok());
-        let projects = projects.unwrap_or_default().into_iter();
-        projects
-            .map(|project| described(project.name, &project.path.display().to_string()))
-            .collect()
-    }
+pub(crate) fn projects() -> ArgValueCompleter {
+    offering(|line, _| {
+        let projects = line.call()?.projects().ok()?.into_iter();
+        let offers =
+            projects.map(|project| described(project.name, &project.path.display().to_string()));
+        Some(offers.collect())
+    })
+}
 
-    fn branches(&self) -> Vec<CompletionCandidate> {
-        let Some(call) = self.call() else {
-            return Vec::new();
-        };
-        let project = self.project(&call);
-        let branches = project.map(|project| quick_reads::quick_branches(&call, &project));
-        let branches = branches.unwrap_or_default().into_iter();
-        branches.map(CompletionCandidate::new).collect()
-    }
+pub(crate) fn branches() -> ArgValueCompleter {
+    offering(|line, _| {
+        let call = line.call()?;
+        let branches = quick_reads::quick_branches(&call, &line.project(&call)?);
+        Some(branches.into_iter().map(CompletionCandidate::new).collect())
+    })
+}
 
-    pub(super) fn harnesses(&self) -> Vec<CompletionCandidate> {
-        let mut call = self.call();
-        let config = call.as_mut().and_then(|call| settings::config(call).ok());
-        let names = harness::names(&config.cloned().unwrap_or_default());
-        names.into_iter().map(CompletionCandidate::new).collect()
-    }
+pub(crate) fn harnesses() -> ArgValueCompleter {
+    offering(|line, _| {
+        let names = line.harnesses().into_iter();
+        Some(names.map(CompletionCandidate::new).collect())
+    })
+}
 
-    /// The commands below the words that stand there, and topics where none does.
-    fn help(&self) -> Vec<CompletionCandidate> {
+pub(crate) fn statuses() -> ArgValueCompleter {
+    offering(|_, _| {
+        let statuses = Workflow::named(WorkflowName::Interactive).statuses.iter();
+        let offers = statuses.map(|info| described(info.status.to_string(), info.meaning));
+        Some(offers.collect())
+    })
+}
+
+pub(crate) fn prompts() -> ArgValueCompleter {
+    offering(|_, _| {
+        let prompts = PromptName::ALL.iter();
+        let offers = prompts.map(|name| described(name.to_string(), name.when()));
+        Some(offers.collect())
+    })
+}
+
+/// The commands below the words that stand there, and topics where none does.
+pub(crate) fn commands() -> ArgValueCompleter {
+    offering(|line, _| {
         let mut command: &Command = &cli::command();
-        let before = self.words.len().saturating_sub(1);
-        for word in self.words.get(2..before).unwrap_or_default() {
-            match command.find_subcommand(word) {
-                Some(below) => command = below,
-                None => return Vec::new(),
-            }
+        let before = line.words.len().saturating_sub(1);
+        for word in line.words.get(2..before).unwrap_or_default() {
+            command = command.find_subcommand(word)?;
         }
         let mut offers = Vec::new();
-        if before == 2 && self.words.get(1).is_some_and(|word| word == "help") {
+        if before == 2 && line.words.get(1).is_some_and(|word| word == "help") {
             let topics = topics::ALL.iter();
             offers.extend(topics.map(|topic| described(topic.name.to_owned(), topic.about)));
         }
@@ -164,22 +161,8 @@ impl Line {
                 offers.push(described(name, &about.unwrap_or_default()));
             }
         }
-        offers
-    }
-}
-
-fn statuses() -> Vec<CompletionCandidate> {
-    let statuses = Workflow::named(WorkflowName::Interactive).statuses.iter();
-    statuses
-        .map(|info| described(info.status.to_string(), info.meaning))
-        .collect()
-}
-
-fn prompts() -> Vec<CompletionCandidate> {
-    let prompts = PromptName::ALL.iter();
-    prompts
-        .map(|name| described(name.to_string(), name.when()))
-        .collect()
+        Some(offers)
+    })
 }
 
 /// Keys are typed in small letters too.

@@ -1,6 +1,6 @@
 //! One task as the demo sees it: its journal read as it grows, each event in a few words.
 
-use super::demo_task::Plot;
+use super::demo_task::DemoTask;
 use crate::commands::watch;
 use orange_core::artifact;
 use orange_core::gate::Gate;
@@ -9,16 +9,16 @@ use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::timeline::{self, Weight};
 use orange_core::workflow::{Intent, Role, Workflow};
+use orange_engine::git;
 use std::path::PathBuf;
 
 pub(super) struct Actor {
-    pub(super) plot: &'static Plot,
+    pub(super) demo_task: &'static DemoTask,
     pub(super) key: String,
     pub(super) branch: String,
     folder: PathBuf,
-    /// The size of the journal when it was read, and the events told of it.
-    length: u64,
-    told: usize,
+    /// How much of the journal was read.
+    read: usize,
     pub(super) status: Status,
     /// Whether the hooks of its last transition are done.
     pub(super) settled: bool,
@@ -41,7 +41,7 @@ pub(super) struct Merge {
 
 /// What an event asks the user to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cue {
+pub(super) enum UserAction {
     Answer,
     Respawn,
     Merge,
@@ -51,18 +51,22 @@ pub(super) enum Cue {
 pub(super) struct News {
     /// None for what only machines need to know.
     pub(super) text: Option<String>,
-    pub(super) cue: Option<Cue>,
+    pub(super) action: Option<UserAction>,
 }
 
 impl Actor {
-    pub(super) fn new(plot: &'static Plot, key: &str, branch: &str, folder: PathBuf) -> Actor {
+    pub(super) fn new(
+        demo_task: &'static DemoTask,
+        key: &str,
+        branch: &str,
+        folder: PathBuf,
+    ) -> Actor {
         Actor {
-            plot,
+            demo_task,
             key: key.to_owned(),
             branch: branch.to_owned(),
             folder,
-            length: 0,
-            told: 0,
+            read: 0,
             status: Status::default(),
             settled: false,
             now: "created".into(),
@@ -76,55 +80,47 @@ impl Actor {
 
     /// What is new in its journal.
     pub(super) fn look(&mut self) -> Vec<News> {
-        let journal = self.folder.join("history.jsonl");
-        let length = std::fs::metadata(&journal).map_or(0, |found| found.len());
-        if length == self.length {
-            return Vec::new();
-        }
-        self.length = length;
-        let mut bytes = std::fs::read(&journal).unwrap_or_default();
+        let bytes = std::fs::read(self.folder.join("history.jsonl")).unwrap_or_default();
         // A line that is being written is read the next time.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n');
-        bytes.truncate(whole.map_or(0, |end| end + 1));
-        let events = History::parse(&bytes).events;
-        let new: Vec<&Event> = events.iter().skip(self.told).collect();
-        self.told = events.len();
-        new.into_iter().map(|event| self.take(event)).collect()
+        let whole = whole.map_or(0, |end| end + 1);
+        let new = bytes.get(self.read..whole).unwrap_or_default();
+        self.read = whole;
+        let events = History::parse(new).events;
+        events.iter().map(|event| self.take(event)).collect()
     }
 
     fn take(&mut self, event: &Event) -> News {
-        let mut cue = None;
+        let mut action = None;
         let waited = self.waits();
-        if event.kind == EventType::StatusChanged {
-            let to = event.to.as_deref().and_then(|word| word.parse().ok());
-            self.status = to.unwrap_or(self.status);
-            self.settled = event.hooks.is_empty();
-            if self.offers(Intent::Answer) {
-                self.questions += 1;
-                cue = Some(Cue::Answer);
+        match event.kind {
+            EventType::StatusChanged => {
+                let to = event.to.as_deref().and_then(|word| word.parse().ok());
+                self.status = to.unwrap_or(self.status);
+                self.settled = event.hooks.is_empty();
+                if self.offers(Intent::Answer) {
+                    self.questions += 1;
+                    action = Some(UserAction::Answer);
+                }
             }
-        } else if event.kind == EventType::TransitionFinished {
-            self.settled = true;
-        } else if event.kind == EventType::AgentSpawned {
-            match event.role() {
-                Some(Role::Reviewer) => self.reviewers += 1,
-                _ => self.workers += 1,
+            EventType::TransitionFinished => self.settled = true,
+            EventType::AgentSpawned if event.role() == Some(Role::Reviewer) => self.reviewers += 1,
+            EventType::AgentSpawned => self.workers += 1,
+            EventType::AgentCrashed => {
+                self.crashes += 1;
+                action = Some(UserAction::Respawn);
             }
-        } else if event.kind == EventType::AgentCrashed {
-            self.crashes += 1;
-            cue = Some(Cue::Respawn);
-        }
-        if event.kind == EventType::TaskMerged {
-            self.merged = merge(event);
+            EventType::TaskMerged => self.merged = merge(event),
+            _ => {}
         }
         if self.waits() && !waited {
-            cue = Some(Cue::Merge);
+            action = Some(UserAction::Merge);
         }
-        let text = self.words(event);
+        let text = self.describe(event);
         if let Some(text) = &text {
             self.now.clone_from(text);
         }
-        News { text, cue }
+        News { text, action }
     }
 
     /// Whether it waits for the user's decision, with nothing on its way any more.
@@ -140,43 +136,34 @@ impl Actor {
         task.offers(intent)
     }
 
-    /// Commits of its branch that were merged.
-    pub(super) fn commits(&self) -> usize {
-        self.merged.as_ref().map_or(0, |merge| merge.commits)
-    }
-
     /// Whether its work is in and everything it had is given back.
     pub(super) fn over(&self) -> bool {
         self.status.is_over() && self.settled
     }
 
     /// None for what only machines need to know.
-    fn words(&self, event: &Event) -> Option<String> {
+    fn describe(&self, event: &Event) -> Option<String> {
         let role = event.role().map_or("agent", Role::as_str);
-        let by_engine = event.by.as_deref() == Some("engine");
-        if event.kind == EventType::StatusChanged {
-            return self.moved(event);
-        }
-        if event.kind == EventType::AgentSpawned {
-            return Some(match role {
+        match event.kind {
+            EventType::StatusChanged => self.moved(event),
+            EventType::AgentSpawned => Some(match role {
                 "reviewer" => format!("reviewer started, round {}", self.reviewers),
                 _ if self.workers > 1 => "worker started again, in the same worktree".into(),
                 _ => "worker started in tmux, in a worktree of its own".into(),
-            });
+            }),
+            EventType::AgentCrashed => {
+                let reason = event.reason.as_deref().unwrap_or_default();
+                let how = reason.split(';').next().unwrap_or_default();
+                let how = how.trim_start_matches("ended by ");
+                Some(format!("{role} crashed ({how}); its work is still there"))
+            }
+            EventType::MessageSent => (event.by.as_deref() == Some("engine"))
+                .then(|| "worker is told what the review says".into()),
+            EventType::AgentExited | EventType::AgentNudged => watch::told(event),
+            // The rest goes without saying, unless something is wrong.
+            _ if timeline::weight(event) == Weight::Trouble => watch::told(event),
+            _ => None,
         }
-        if event.kind == EventType::AgentCrashed {
-            let reason = event.reason.as_deref().unwrap_or_default();
-            let how = reason.split(';').next().unwrap_or_default();
-            let how = how.trim_start_matches("ended by ");
-            return Some(format!("{role} crashed ({how}); its work is still there"));
-        }
-        if event.kind == EventType::MessageSent {
-            return by_engine.then(|| "worker is told what the review says".into());
-        }
-        // The rest goes without saying, unless something is wrong.
-        let told = timeline::weight(event) == Weight::Trouble
-            || matches!(event.kind, EventType::AgentExited | EventType::AgentNudged);
-        told.then(|| watch::told(event)).flatten()
     }
 
     fn moved(&self, event: &Event) -> Option<String> {
@@ -199,7 +186,7 @@ impl Actor {
                 format!("reviewer: PASS, {}", said("Review", "Verdict: PASS"))
             }
             _ if to.is_over() => match &self.merged {
-                Some(merge) => format!("merged: on main as {}", merge.short()),
+                Some(merge) => format!("merged: on main as {}", git::short(&merge.commit)),
                 None => format!("{to}, without a merge"),
             },
             _ => format!("{from} → {to}"),
@@ -216,12 +203,6 @@ impl Actor {
         let below = below.filter(|line| !line.trim().is_empty());
         let line = below.or_else(|| lines.find(|line| !line.is_empty()))?;
         Some(line.trim().to_owned())
-    }
-}
-
-impl Merge {
-    pub(super) fn short(&self) -> &str {
-        self.commit.get(..7).unwrap_or(&self.commit)
     }
 }
 

@@ -11,36 +11,23 @@ use std::time::{Duration, Instant};
 const NAP: Duration = Duration::from_millis(10);
 
 /// For tmux to answer, for programs to end by themselves, and for them to be gone when they were killed.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
-pub(super) fn strike(stage: &Stage) -> Vec<String> {
+pub(super) fn clean_up(stage: &Stage) -> Vec<String> {
     if stage.socket().exists() {
         bounded(stage.tmux(&["kill-server"]));
     }
     // An `orange` that is still at work may just be opening a window, and with it a new server.
-    let mut asked = false;
-    let mut deadline = Instant::now() + PATIENCE;
-    let mut killed = false;
-    loop {
-        let processes = processes(&stage.root);
-        if processes.is_empty() {
-            break;
-        }
-        if !asked {
-            asked = true;
-            send(&processes, Signal::TERM);
-        }
-        if Instant::now() >= deadline {
-            if killed {
+    for signal in [Signal::TERM, Signal::KILL] {
+        let deadline = Instant::now() + TIMEOUT;
+        while Instant::now() < deadline {
+            let processes = processes(&stage.root);
+            if processes.is_empty() {
                 break;
             }
-            killed = true;
-            deadline = Instant::now() + PATIENCE;
+            send(&processes, signal);
+            std::thread::sleep(NAP);
         }
-        if killed {
-            send(&processes, Signal::KILL);
-        }
-        std::thread::sleep(NAP);
     }
     remove(&stage.root);
     let mut left: Vec<String> = processes(&stage.root)
@@ -55,7 +42,7 @@ pub(super) fn strike(stage: &Stage) -> Vec<String> {
 
 /// A process that was just killed may have written a last file.
 fn remove(root: &Path) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while std::fs::remove_dir_all(root).is_err() && root.exists() && Instant::now() < deadline {
         std::thread::sleep(NAP);
     }
@@ -65,7 +52,7 @@ fn bounded(mut command: Command) {
     let Ok(mut child) = command.spawn() else {
         return;
     };
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while matches!(child.try_wait(), Ok(None)) {
         if Instant::now() >= deadline {
             let _ = child.kill();

@@ -3,7 +3,7 @@
 use super::actor::Actor;
 
 /// One task.
-pub(super) struct Plot {
+pub(super) struct DemoTask {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
     /// What its agents do.
@@ -19,8 +19,8 @@ pub(super) struct Plot {
     commits: usize,
 }
 
-pub(super) const PLOTS: [Plot; 3] = [
-    Plot {
+pub(super) const DEMO_TASKS: [DemoTask; 3] = [
+    DemoTask {
         name: "invoices",
         summary: "Fix the date on invoices",
         script: include_str!("invoices.yaml"),
@@ -32,7 +32,7 @@ pub(super) const PLOTS: [Plot; 3] = [
         crashes: 0,
         commits: 1,
     },
-    Plot {
+    DemoTask {
         name: "login",
         summary: "Add a login form",
         script: include_str!("login.yaml"),
@@ -44,7 +44,7 @@ pub(super) const PLOTS: [Plot; 3] = [
         crashes: 0,
         commits: 2,
     },
-    Plot {
+    DemoTask {
         name: "limit",
         summary: "Limit requests to the API",
         script: include_str!("limit.yaml"),
@@ -58,18 +58,19 @@ pub(super) const PLOTS: [Plot; 3] = [
     },
 ];
 
-impl Plot {
+impl DemoTask {
     /// Why a task did not get where it should; None if it did.
     pub(super) fn missing(&self, actor: &Actor) -> Option<String> {
         if !actor.over() {
             return Some(format!("is {}, not done", actor.status));
         }
+        let commits = actor.merged.as_ref().map_or(0, |merge| merge.commits);
         let wanted = [
             ("worker", actor.workers, self.workers),
             ("reviewer", actor.reviewers, self.reviewers),
             ("question", actor.questions, self.questions),
             ("crash", actor.crashes, self.crashes),
-            ("commit", actor.commits(), self.commits),
+            ("commit", commits, self.commits),
         ];
         let wrong = wanted.iter().find(|(_, had, wanted)| had != wanted)?;
         Some(format!("had {} × {}, not {}", wrong.1, wrong.0, wrong.2))

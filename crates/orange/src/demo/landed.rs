@@ -2,12 +2,19 @@
 
 use super::actor::Actor;
 use super::project::COMMITS;
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub(super) struct Commit {
+    pub(super) commit: String,
+    pub(super) subject: String,
+}
 
 /// The branch that the tasks were merged into, and the user's checkout of it.
 #[derive(Default)]
 pub(super) struct Main {
-    /// Newest first: ids and subjects.
-    pub(super) log: Vec<(String, String)>,
+    /// Newest first.
+    pub(super) log: Vec<Commit>,
     /// Files of the user's checkout that are not as in its commit.
     changed: usize,
 }
@@ -18,7 +25,10 @@ impl Main {
         let commits = log.lines().filter_map(|line| line.split_once(' '));
         Main {
             log: commits
-                .map(|(id, subject)| (id.to_owned(), subject.to_owned()))
+                .map(|(commit, subject)| Commit {
+                    commit: commit.to_owned(),
+                    subject: subject.to_owned(),
+                })
                 .collect(),
             changed: status.lines().count(),
         }
@@ -27,12 +37,9 @@ impl Main {
     /// Why it is not what it should be: every task's commit once, nothing else, and a checkout that shows just that.
     pub(super) fn missing(&self, cast: &[Actor]) -> Option<String> {
         for actor in cast {
-            let commit = actor.merged.as_ref().map(|merge| merge.commit.as_str());
-            let times = self
-                .log
-                .iter()
-                .filter(|(id, _)| Some(id.as_str()) == commit);
-            let times = times.count();
+            let merged = actor.merged.as_ref().map(|merge| &merge.commit);
+            let log = self.log.iter();
+            let times = log.filter(|it| Some(&it.commit) == merged).count();
             if times != 1 {
                 return Some(format!("{} is on main {times} times", actor.key));
             }

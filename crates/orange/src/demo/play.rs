@@ -2,16 +2,17 @@
 //! Everything is done with Orange's own commands.
 
 use super::USER;
-use super::actor::{Actor, Cue};
-use super::demo_task::{PLOTS, Plot};
+use super::actor::{Actor, UserAction};
+use super::demo_task::{DEMO_TASKS, DemoTask};
 use super::landed::Main;
 use super::screen::Screen;
 use super::stage::{Stage, cannot, failed};
 use super::{Ending, Settings};
-use crate::error::{CommandError, Result};
 use crate::signals::Signals;
-use orange_engine::{Code, Error};
+use orange_engine::error::plain;
+use orange_engine::{Error, Result, err};
 use serde_json::Value;
+use std::fmt::Write;
 use std::fs::File;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -29,17 +30,17 @@ pub(super) struct Play<'p> {
     signals: &'p Signals,
     pub(super) cast: Vec<Actor>,
     /// What the user is about to do, with whom, and when.
-    cues: Vec<(Instant, usize, Cue)>,
+    actions: Vec<(Instant, usize, UserAction)>,
 }
 
 /// Why a command was not waited for, or the play not played to its end.
 enum Stop {
     Early(Ending),
-    Error(CommandError),
+    Error(Error),
 }
 
-impl From<CommandError> for Stop {
-    fn from(error: CommandError) -> Stop {
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
         Stop::Error(error)
     }
 }
@@ -61,7 +62,7 @@ impl<'p> Play<'p> {
             deadline: began + settings.limit,
             signals,
             cast: Vec::new(),
-            cues: Vec::new(),
+            actions: Vec::new(),
         }
     }
 
@@ -89,21 +90,21 @@ impl<'p> Play<'p> {
             &["project", "add", ".", "--pool-size", "3"],
             "orange project add . --pool-size 3",
         )?;
-        for plot in &PLOTS {
-            self.create(plot)?;
+        for demo_task in &DEMO_TASKS {
+            self.create(demo_task)?;
         }
         Ok(())
     }
 
-    fn create(&mut self, plot: &'static Plot) -> Played<()> {
-        let script = plot.script(self.settings.fast);
+    fn create(&mut self, demo_task: &'static DemoTask) -> Played<()> {
+        let script = demo_task.script(self.settings.fast);
         let script = self
             .stage
-            .write(&format!("scripts/{}.yaml", plot.name), &script)?;
+            .write(&format!("scripts/{}.yaml", demo_task.name), &script)?;
         let harness = format!("sim:{}", script.display());
         let words = [
             "new",
-            plot.summary,
+            demo_task.summary,
             "--harness",
             &harness,
             "--review-harness",
@@ -112,7 +113,7 @@ impl<'p> Play<'p> {
         ];
         let shown = format!(
             "orange new {:?} --harness sim:{}.yaml …",
-            plot.summary, plot.name
+            demo_task.summary, demo_task.name
         );
         let said = self.user(&words, &shown)?;
         let task = &said["task"];
@@ -124,7 +125,7 @@ impl<'p> Play<'p> {
             .join(word("project"))
             .join(word("id"));
         self.cast
-            .push(Actor::new(plot, &word("key"), &word("branch"), folder));
+            .push(Actor::new(demo_task, &word("key"), &word("branch"), folder));
         Ok(())
     }
 
@@ -133,10 +134,10 @@ impl<'p> Play<'p> {
         loop {
             self.breathe()?;
             let now = Instant::now();
-            let due = self.cues.iter().position(|(at, ..)| *at <= now);
+            let due = self.actions.iter().position(|(at, ..)| *at <= now);
             if let Some(position) = due {
-                let (_, who, cue) = self.cues.remove(position);
-                self.act(who, cue)?;
+                let (_, who, action) = self.actions.remove(position);
+                self.act(who, action)?;
             }
             if self.cast.iter().all(Actor::over) {
                 return Ok(());
@@ -145,32 +146,24 @@ impl<'p> Play<'p> {
     }
 
     /// What the user does about a question, a crash and work that passed its review.
-    fn act(&mut self, who: usize, cue: Cue) -> Played<()> {
+    fn act(&mut self, who: usize, action: UserAction) -> Played<()> {
         let Some(actor) = self.cast.get(who) else {
             return Ok(());
         };
-        let (key, answer) = (actor.key.clone(), actor.plot.answer);
-        match (cue, answer) {
-            (Cue::Answer, Some(answer)) => {
-                let shown = format!("orange task send {key} {answer:?}");
-                self.user(&["task", "send", &key, answer], &shown)?;
-            }
-            (Cue::Respawn, _) => {
-                self.user(
-                    &["task", "respawn", &key],
-                    &format!("orange task respawn {key}"),
-                )?;
-            }
-            (Cue::Merge, _) => {
-                self.user(
-                    &["task", "merge", &key],
-                    &format!("orange task merge {key}"),
-                )?;
-            }
+        let key = actor.key.clone();
+        let (verb, answer) = match (action, actor.demo_task.answer) {
+            (UserAction::Answer, Some(answer)) => ("send", Some(answer)),
+            (UserAction::Respawn, _) => ("respawn", None),
+            (UserAction::Merge, _) => ("merge", None),
             // A question that nobody expected stays open, and the end of the demo tells of it.
-            (Cue::Answer, None) => {}
+            (UserAction::Answer, None) => return Ok(()),
+        };
+        let mut shown = format!("orange task {verb} {key}");
+        if let Some(answer) = answer {
+            let _ = write!(shown, " {answer:?}");
         }
-        Ok(())
+        let words: Vec<&str> = ["task", verb, &key].into_iter().chain(answer).collect();
+        self.user(&words, &shown).map(drop)
     }
 
     /// A short while: journals are read, the screen is brought up to date, and it is looked whether to go on.
@@ -181,28 +174,21 @@ impl<'p> Play<'p> {
         } else {
             THINKING
         };
-        for who in 0..self.cast.len() {
-            let Some(actor) = self.cast.get_mut(who) else {
-                continue;
-            };
-            let (key, news) = (actor.key.clone(), actor.look());
+        let news: Vec<_> = self.cast.iter_mut().map(Actor::look).collect();
+        for (who, news) in news.into_iter().enumerate() {
             for told in news {
-                if let Some(cue) = told.cue {
-                    self.cues.push((Instant::now() + thinking, who, cue));
+                if let Some(action) = told.action {
+                    self.actions.push((Instant::now() + thinking, who, action));
                 }
                 if let Some(text) = &told.text {
-                    self.screen.tell(&key, text, &self.cast);
+                    self.screen.tell(&self.cast[who].key, text, &self.cast);
                 }
             }
         }
         self.screen.tick(&self.cast);
         if let Some(error) = self.screen.failure() {
-            let text = orange_engine::error::plain(&error);
-            let message = format!("the result could not be written: {text}");
-            return Err(Stop::Error(CommandError(Error::new(
-                Code::Storage,
-                message,
-            ))));
+            let text = plain(&error);
+            return Err(err!(Storage, "the result could not be written: {text}").into());
         }
         if let Some(signal) = self.signals.seen() {
             return Err(Stop::Early(Ending::Interrupted(signal)));

@@ -1,12 +1,15 @@
 //! The end of the demo: what happened to each task, what is left, what to try next; and the same as JSON.
 
 use super::actor::Actor;
-use super::demo_task::PLOTS;
-use super::landed::Main;
+use super::demo_task::DEMO_TASKS;
+use super::landed::{Commit, Main};
 use super::stage::Stage;
 use crate::commands::task::style;
 use crate::ui::{Palette, Style};
-use serde_json::{Value, json};
+use orange_core::naming::counted;
+use orange_core::task::Status;
+use orange_engine::git;
+use serde::Serialize;
 use std::fmt::Write as _;
 
 const NEXT: &[(&str, &str)] = &[
@@ -33,13 +36,6 @@ const NEXT: &[(&str, &str)] = &[
     ),
 ];
 
-/// A task when the play was over.
-pub(super) struct Finished<'a> {
-    pub(super) actor: &'a Actor,
-    /// Why it is not where it should be.
-    pub(super) missing: Option<String>,
-}
-
 pub(super) fn text(finished: &[Finished<'_>]) -> String {
     let palette = Palette::stdout();
     let mut text = format!("\n{}\n", palette.bold("What happened"));
@@ -51,50 +47,44 @@ pub(super) fn text(finished: &[Finished<'_>]) -> String {
             "  {} {}  {}",
             palette.paint(colour, actor.status.info().icon),
             palette.bold(&actor.key),
-            actor.plot.summary,
+            actor.demo_task.summary,
         );
-        let outcome = match &task.missing {
-            None => actor.plot.story.to_owned(),
-            Some(missing) => palette
-                .red(&format!("{missing}: {}", actor.now))
+        let outcome = match &task.problem {
+            None => actor.demo_task.story.to_owned(),
+            Some(problem) => palette
+                .red(&format!("{problem}: {}", actor.now))
                 .to_string(),
         };
         let _ = writeln!(text, "    {outcome}");
         let _ = writeln!(text, "    {}", figures(task));
     }
-    for plot in PLOTS.iter().skip(finished.len()) {
+    for demo_task in DEMO_TASKS.iter().skip(finished.len()) {
         let missing = palette.red("was not created");
         let _ = writeln!(
             text,
             "  {} {}\n    {missing}",
             palette.red("✗"),
-            plot.summary
+            demo_task.summary
         );
     }
     text
 }
 
 fn figures(task: &Finished<'_>) -> String {
-    let actor = task.actor;
     let mut parts = vec![
-        counted(actor.workers + actor.reviewers, "agent", "agents"),
-        counted(actor.reviewers, "review", "reviews"),
+        counted(task.agents, "agent"),
+        counted(task.reviews, "review"),
     ];
-    if actor.crashes > 0 {
-        parts.push(counted(actor.crashes, "crash", "crashes"));
+    match task.crashes {
+        0 => {}
+        1 => parts.push("1 crash".to_owned()),
+        crashes => parts.push(format!("{crashes} crashes")),
     }
-    if let Some(merge) = &actor.merged {
-        parts.push(format!(
-            "{} squashed into {}",
-            counted(merge.commits, "commit", "commits"),
-            merge.short()
-        ));
+    if let (Some(commits), Some(commit)) = (task.commits, task.merged_as) {
+        let (commits, commit) = (counted(commits, "commit"), git::short(commit));
+        parts.push(format!("{commits} squashed into {commit}"));
     }
     parts.join(", ")
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// What main has now, as its log says.
@@ -105,8 +95,8 @@ pub(super) fn main(main: &Main, astray: Option<&str>) -> String {
     }
     let title = palette.bold("What is on main");
     let mut text = format!("\n{title}   git log --oneline main\n");
-    for (id, subject) in &main.log {
-        let short = id.get(..7).unwrap_or(id);
+    for Commit { commit, subject } in &main.log {
+        let short = git::short(commit);
         let _ = writeln!(text, "  {} {subject}", palette.paint(Style::Yellow, short));
     }
     if let Some(astray) = astray {
@@ -146,42 +136,79 @@ pub(super) fn next() -> String {
     text
 }
 
-pub(super) fn json(
-    finished: &[Finished<'_>],
-    (main, astray): (&Main, Option<&str>),
-    left: &[String],
-    kept: Option<&Stage>,
+/// What came of the demo, for programs.
+#[derive(Serialize)]
+pub(super) struct Report<'a> {
+    tasks: &'a [Finished<'a>],
+    main: &'a [Commit],
+    problem: Option<&'a str>,
+    pub(super) ok: bool,
     seconds: f64,
-) -> Value {
-    let tasks: Vec<Value> = finished.iter().map(task_json).collect();
-    json!({"demo": {
-        "tasks": tasks,
-        "main": main.log.iter().map(|(id, subject)| json!({"commit": id, "subject": subject})).collect::<Vec<_>>(),
-        "problem": astray,
-        "ok": left.is_empty()
-            && astray.is_none()
-            && finished.len() == PLOTS.len()
-            && finished.iter().all(|task| task.missing.is_none()),
-        "seconds": (seconds * 10.0).round() / 10.0,
-        "left": left,
-        "folder": kept.map(|stage| stage.root.display().to_string()),
-    }})
+    left: &'a [String],
+    folder: Option<String>,
 }
 
-fn task_json(task: &Finished<'_>) -> Value {
-    let actor = task.actor;
-    json!({
-        "key": actor.key,
-        "summary": actor.plot.summary,
-        "branch": actor.branch,
-        "status": actor.status,
-        "ok": task.missing.is_none(),
-        "problem": task.missing,
-        "agents": actor.workers + actor.reviewers,
-        "reviews": actor.reviewers,
-        "questions": actor.questions,
-        "crashes": actor.crashes,
-        "commits": actor.merged.as_ref().map(|merge| merge.commits),
-        "merged_as": actor.merged.as_ref().map(|merge| merge.commit.as_str()),
-    })
+/// A task when the play was over.
+#[derive(Serialize)]
+pub(super) struct Finished<'a> {
+    #[serde(skip)]
+    actor: &'a Actor,
+    key: &'a str,
+    summary: &'a str,
+    branch: &'a str,
+    status: Status,
+    ok: bool,
+    /// Why it is not where it should be.
+    problem: Option<String>,
+    agents: usize,
+    reviews: usize,
+    questions: usize,
+    crashes: usize,
+    commits: Option<usize>,
+    merged_as: Option<&'a str>,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(
+        finished: &'a [Finished<'a>],
+        (main, astray): (&'a Main, Option<&'a str>),
+        left: &'a [String],
+        kept: Option<&Stage>,
+        seconds: f64,
+    ) -> Report<'a> {
+        Report {
+            tasks: finished,
+            main: &main.log,
+            problem: astray,
+            ok: left.is_empty()
+                && astray.is_none()
+                && finished.len() == DEMO_TASKS.len()
+                && finished.iter().all(|task| task.ok),
+            seconds: (seconds * 10.0).round() / 10.0,
+            left,
+            folder: kept.map(|stage| stage.root.display().to_string()),
+        }
+    }
+}
+
+impl Finished<'_> {
+    pub(super) fn of(actor: &Actor) -> Finished<'_> {
+        let merged = actor.merged.as_ref();
+        let problem = actor.demo_task.missing(actor);
+        Finished {
+            actor,
+            key: &actor.key,
+            summary: actor.demo_task.summary,
+            branch: &actor.branch,
+            status: actor.status,
+            ok: problem.is_none(),
+            problem,
+            agents: actor.workers + actor.reviewers,
+            reviews: actor.reviewers,
+            questions: actor.questions,
+            crashes: actor.crashes,
+            commits: merged.map(|merge| merge.commits),
+            merged_as: merged.map(|merge| merge.commit.as_str()),
+        }
+    }
 }

@@ -167,7 +167,7 @@ impl Screen {
                 palette.paint(colour, actor.status.info().icon),
                 palette.bold(&actor.key),
                 palette.paint(colour, actor.status.as_str()),
-                fitted(actor.plot.summary, room),
+                fitted(actor.demo_task.summary, room),
             );
             let now = fitted(&actor.now, width.saturating_sub(13));
             let _ = writeln!(text, "             {}", palette.paint(Style::Dim, &now));

@@ -2,10 +2,9 @@
 //! of the user's own settings takes part, and nothing of it outlives the stage.
 
 use super::project;
-use crate::error::{CommandError, Result};
 use crate::session::own_program;
-use orange_engine::err;
 use orange_engine::error::plain;
+use orange_engine::{Error, Result, err};
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +23,7 @@ pub(super) struct Stage {
     pub(super) root: PathBuf,
     orange: PathBuf,
     /// Nothing is to be cleared away any more.
-    struck: bool,
+    is_clean: bool,
 }
 
 impl Stage {
@@ -32,7 +31,7 @@ impl Stage {
         let stage = Stage {
             root: new_folder()?,
             orange: own_program()?,
-            struck: false,
+            is_clean: false,
         };
         for name in ["home", "tmp", "orange", "shop"] {
             std::fs::create_dir(stage.root.join(name)).map_err(|e| cannot(&e, &stage.root))?;
@@ -140,23 +139,23 @@ impl Stage {
 
     /// Leaves everything as it is.
     pub(super) fn keep(&mut self) {
-        self.struck = true;
+        self.is_clean = true;
     }
 
     /// Ends every session and process and removes the folder. Gives what could not be cleared away.
-    pub(super) fn strike(&mut self) -> Vec<String> {
-        if self.struck {
+    pub(super) fn clean_up(&mut self) -> Vec<String> {
+        if self.is_clean {
             return Vec::new();
         }
-        self.struck = true;
-        super::cleanup::strike(self)
+        self.is_clean = true;
+        super::cleanup::clean_up(self)
     }
 }
 
 impl Drop for Stage {
     /// For errors and panics.
     fn drop(&mut self) {
-        self.strike();
+        self.clean_up();
     }
 }
 
@@ -174,22 +173,18 @@ fn new_folder() -> Result<PathBuf> {
         .map_err(|error| cannot(&error, &parent))
 }
 
-pub(super) fn cannot(error: &std::io::Error, path: &Path) -> CommandError {
-    CommandError(
-        err!(
-            Storage,
-            "the demo cannot write in {}: {}",
-            path.display(),
-            plain(error)
-        )
-        .hint("TMPDIR names the folder to use"),
+pub(super) fn cannot(error: &std::io::Error, path: &Path) -> Error {
+    err!(
+        Storage,
+        "the demo cannot write in {}: {}",
+        path.display(),
+        plain(error)
     )
+    .hint("TMPDIR names the folder to use")
 }
 
 /// A command of the play that should have succeeded.
-pub(super) fn failed(shown: &str, said: &str) -> CommandError {
-    CommandError(
-        err!(Failed, "`{shown}` failed: {}", said.trim())
-            .hint("`orange demo --keep` leaves everything there for a look"),
-    )
+pub(super) fn failed(shown: &str, said: &str) -> Error {
+    err!(Failed, "`{shown}` failed: {}", said.trim())
+        .hint("`orange demo --keep` leaves everything there for a look")
 }

@@ -1,13 +1,13 @@
 //! What clap has against a command line, in the words of every other message: what, why, what to do.
 
-use super::CommandError;
 use crate::cli;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use orange_engine::{Code, Error};
 use std::error::Error as _;
 use std::ffi::OsString;
 
-pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> CommandError {
+pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> Error {
     let mut root = cli::command();
     root.build();
     let command = meant(&root, arguments);
@@ -34,7 +34,7 @@ pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> CommandError {
         Some(Tip::Near(near)) => format!("did you mean {near}? {help}"),
         None => help,
     };
-    CommandError::usage(message(error), hint)
+    Error::new(Code::Usage, message(error)).hint(hint)
 }
 
 /// The innermost command that was named.

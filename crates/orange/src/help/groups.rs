@@ -1,5 +1,6 @@
 //! The commands in groups, for `orange --help`: one long list is read by nobody.
 
+use crate::ui::{Extent, wrapped_prose};
 use clap::Command;
 use std::fmt::Write;
 
@@ -61,7 +62,9 @@ pub(crate) fn template(command: &Command) -> String {
         let _ = write!(text, "\n{header}{group}:{header:#}\n");
         for command in commands {
             let about = command.get_about().map(ToString::to_string);
-            let about = folded(&about.unwrap_or_default());
+            // Clap wraps its own lists, but not what is in a template.
+            let about = about.unwrap_or_default();
+            let about = wrapped_prose(&about, Extent::Columns(ROOM)).replace('\n', BELOW);
             let name = command.get_name();
             let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
         }
@@ -70,22 +73,6 @@ pub(crate) fn template(command: &Command) -> String {
         text,
         "\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     );
-    text
-}
-
-/// Clap wraps its own lists, but not what is in a template.
-fn folded(about: &str) -> String {
-    let mut text = String::new();
-    let mut room = ROOM;
-    for word in about.split(' ') {
-        if !text.is_empty() {
-            let fits = word.chars().count() < room;
-            text.push_str(if fits { " " } else { BELOW });
-            room = if fits { room - 1 } else { ROOM };
-        }
-        text.push_str(word);
-        room = room.saturating_sub(word.chars().count());
-    }
     text
 }
 

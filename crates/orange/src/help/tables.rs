@@ -4,6 +4,7 @@
 use super::files::FILES;
 use super::variables;
 use crate::error::EXIT_CODES;
+use crate::ui::{Extent, wrapped_prose};
 use orange_core::config::Config;
 use orange_core::task::{Field, Guard, WorkflowName};
 use orange_core::workflow::{Origin, Workflow};
@@ -37,13 +38,13 @@ fn table(name: &str) -> Option<String> {
         "descriptive" => fields(Guard::Descriptive),
         "until-start" => fields(Guard::UntilStart),
         "harnesses" => harnesses(),
-        "settings" => wrapped(Config::known_keys().iter().copied()),
+        "settings" => listed(Config::known_keys().iter().copied()),
         "exit-codes" => rows(
             EXIT_CODES
                 .iter()
                 .map(|(code, what)| (code.to_string(), *what)),
         ),
-        "error-codes" => wrapped(Code::WORDS.iter().copied()),
+        "error-codes" => listed(Code::WORDS.iter().copied()),
         "files" => pairs(FILES),
         "variables" => pairs(variables::READ),
         "variables-of-agents" => pairs(variables::OF_AGENTS),
@@ -51,7 +52,7 @@ fn table(name: &str) -> Option<String> {
         "variables-of-notices" => pairs(variables::OF_NOTICES),
         "variables-of-settings" => {
             let names: Vec<String> = variables::of_settings().map(|(_, name)| name).collect();
-            wrapped(names.iter().map(String::as_str))
+            listed(names.iter().map(String::as_str))
         }
         _ => return None,
     })
@@ -84,21 +85,9 @@ fn rows<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> String {
 }
 
 /// Words one after the other.
-pub(super) fn wrapped<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let mut text = String::new();
-    let mut line = String::from(" ");
-    let mut words = words.peekable();
-    while let Some(word) = words.next() {
-        let comma = if words.peek().is_some() { "," } else { "" };
-        if line.len() + word.len() + 2 > WIDTH {
-            text.push_str(&line);
-            text.push('\n');
-            line = String::from(" ");
-        }
-        let _ = write!(line, " {word}{comma}");
-    }
-    text.push_str(&line);
-    text
+pub(super) fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words = words.collect::<Vec<_>>().join(", ");
+    wrapped_prose(&format!("  {words}"), Extent::Columns(WIDTH)).into_owned()
 }
 
 fn statuses() -> String {
@@ -135,7 +124,7 @@ fn gates() -> String {
 
 fn fields(guard: Guard) -> String {
     let fields = Field::ALL.iter().filter(|field| field.guard() == guard);
-    wrapped(fields.map(|field| field.name()))
+    listed(fields.map(|field| field.name()))
 }
 
 fn harnesses() -> String {

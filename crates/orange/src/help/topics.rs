@@ -113,7 +113,7 @@ impl Topic {
         let see = self.see.iter().filter(is_known);
         let see: Vec<String> = see.map(|words| format!("`orange {words}`")).collect();
         if !see.is_empty() {
-            let see = tables::wrapped(see.iter().map(String::as_str));
+            let see = tables::listed(see.iter().map(String::as_str));
             let _ = write!(text, "\nSee also:\n\n{see}\n");
         }
         text

@@ -37,7 +37,7 @@ impl Line {
 
 /// Which lines are wanted.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Filter {
     /// This level and worse.
     pub(crate) level: Option<usize>,
     pub(crate) component: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Wanted {
     pub(crate) task: Option<String>,
 }
 
-impl Wanted {
+impl Filter {
     /// A line that is not one of ours says nothing of level, component, time or task.
     pub(crate) fn wants(&self, line: &Line) -> bool {
         let Some(record) = &line.record else {

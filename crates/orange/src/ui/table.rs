@@ -203,6 +203,13 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// The table as standard output shows it.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        self.render(&mut text, Extent::stdout(), Palette::stdout());
+        text
+    }
+
     /// Appends the header and all rows to `out`.
     pub(crate) fn render(&self, out: &mut String, extent: Extent, palette: Palette) {
         if self.columns.is_empty() {

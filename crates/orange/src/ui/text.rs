@@ -2,7 +2,8 @@
 //! by the columns it takes on a terminal.
 
 use std::borrow::Cow;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 const ELLIPSIS: char = '…';
 const REPLACEMENT: char = '\u{FFFD}';
@@ -106,15 +107,10 @@ fn is_joining_script(c: char) -> bool {
 /// The number of terminal columns that a [`clean`] text takes.
 pub(super) fn clean_width(text: &str) -> usize {
     if text.is_ascii() {
-        return text.len();
+        text.len()
+    } else {
+        text.width()
     }
-    let (mut at, mut total) = (0, 0);
-    while at < text.len() {
-        let (bytes, columns) = first_cluster(&text[at..]);
-        at += bytes;
-        total += columns;
-    }
-    total
 }
 
 /// `text` made safe for one line and cut to `width` columns.
@@ -126,104 +122,30 @@ pub(crate) fn fitted(text: &str, width: usize) -> String {
 
 /// Appends the clean `text`, cut to `width` columns; returns the columns used.
 pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
-    let (end, used, whole) = cut(text, width);
-    out.push_str(&text[..end]);
-    if whole {
-        return used;
+    let whole = clean_width(text);
+    if whole <= width {
+        out.push_str(text);
+        return whole;
+    }
+    let Some(room) = width.checked_sub(1) else {
+        return 0;
+    };
+    let mut used = 0;
+    for cluster in text.graphemes(true) {
+        let next = used + cluster.width();
+        if next > room {
+            break;
+        }
+        out.push_str(cluster);
+        used = next;
     }
     out.push(ELLIPSIS);
     used + 1
 }
 
-/// Where to cut the clean `text`: byte offset, columns before it, and whether that is all of it.
-/// Where it is not, one column is left for the ellipsis.
-fn cut(text: &str, width: usize) -> (usize, usize, bool) {
-    if width == 0 {
-        return (0, 0, true);
-    }
-    if text.is_ascii() {
-        return if text.len() <= width {
-            (text.len(), text.len(), true)
-        } else {
-            (width - 1, width - 1, false)
-        };
-    }
-    let (mut end, mut used) = (0, 0);
-    // The last place that still leaves room for the ellipsis.
-    let (mut cut_end, mut cut_used) = (0, 0);
-    while end < text.len() {
-        if used < width {
-            (cut_end, cut_used) = (end, used);
-        }
-        let (bytes, columns) = first_cluster(&text[end..]);
-        if used + columns > width {
-            return (cut_end, cut_used, false);
-        }
-        end += bytes;
-        used += columns;
-    }
-    (end, used, true)
-}
-
-/// The bytes and columns of the first user-perceived character: a base with everything that is
-/// drawn onto it.
-///
-/// A simplification of the Unicode rules, enough never to cut through an emoji, a flag or an
-/// accent.
-fn first_cluster(text: &str) -> (usize, usize) {
-    // Of two ASCII characters in a row the first stands alone; most text is made of those.
-    if let [first, second, ..] = text.as_bytes()
-        && first.is_ascii()
-        && second.is_ascii()
-    {
-        return (1, 1);
-    }
-    let mut chars = text.char_indices();
-    let Some((_, base)) = chars.next() else {
-        return (0, 0);
-    };
-    let mut previous = base;
-    let mut open_flag = is_regional_indicator(base);
-    for (at, c) in chars {
-        let completes_flag = open_flag && is_regional_indicator(c);
-        let continues = previous == ZERO_WIDTH_JOINER
-            || completes_flag
-            || is_skin_tone(c)
-            || c.width() == Some(0);
-        if !continues {
-            return (at, cluster_width(&text[..at], base));
-        }
-        open_flag = false;
-        previous = c;
-    }
-    (text.len(), cluster_width(text, base))
-}
-
-fn cluster_width(cluster: &str, base: char) -> usize {
-    if cluster.len() == base.len_utf8() {
-        base.width().unwrap_or(1)
-    } else {
-        cluster.width()
-    }
-}
-
-fn is_regional_indicator(c: char) -> bool {
-    matches!(c, '\u{1F1E6}'..='\u{1F1FF}')
-}
-
-fn is_skin_tone(c: char) -> bool {
-    matches!(c, '\u{1F3FB}'..='\u{1F3FF}')
-}
-
 /// Appends `count` blanks.
 pub(super) fn blanks(out: &mut String, count: usize) {
-    const BLANKS: &str = "                                                                ";
-    let mut left = count;
-    while left > 0 {
-        let step = left.min(BLANKS.len());
-        out.push_str(&BLANKS[..step]);
-        left -= step;
-    }
+    out.extend(std::iter::repeat_n(' ', count));
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use super::Extent;
 use super::text::{blanks, clean_width};
 use std::borrow::Cow;
+use textwrap::core::{Word, display_width};
+use textwrap::wrap_algorithms::wrap_first_fit;
 
 /// What stands before an item of a list, and a blank.
 const BULLETS: &[&str] = &["- ", "* ", "• ", "✓ ", "✗ ", "! ", "+ "];
@@ -34,7 +36,7 @@ fn each_line(text: &str, extent: Extent, hang: impl Fn(&str, usize) -> usize) ->
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for line in text.split_inclusive('\n') {
         let bare = line.strip_suffix('\n').unwrap_or(line);
-        if visible_width(bare) > width {
+        if display_width(bare) > width {
             break_into(&mut out, bare, hang(bare, width).min(width / 2), width)
         } else {
             out.push_str(bare)
@@ -45,39 +47,50 @@ fn each_line(text: &str, extent: Extent, hang: impl Fn(&str, usize) -> usize) ->
 }
 
 fn break_into(out: &mut String, line: &str, hang: usize, width: usize) {
-    let mut column = 0;
+    let words = words(line, hang, width - hang);
+    let widths = [width as f64, (width - hang) as f64];
     let mut rest = line;
-    while !rest.is_empty() {
-        let after_blanks = rest.trim_start_matches(' ');
-        let gap = rest.len() - after_blanks.len();
-        let word = next_word(after_blanks, width - hang);
-        rest = &after_blanks[word.len()..];
-        let word_width = visible_width(word);
-        if column > hang && column + gap + word_width > width {
+    for words in wrap_first_fit(&words, &widths) {
+        if rest.len() < line.len() {
             out.push('\n');
             blanks(out, hang);
-            column = hang;
-        } else {
-            blanks(out, gap);
-            column += gap;
         }
-        out.push_str(word);
-        column += word_width;
+        let length = words.iter().map(|word| word.len() + word.whitespace.len());
+        let (whole, after) = rest.split_at(length.sum());
+        let is_last = after.is_empty();
+        out.push_str(if is_last { whole } else { whole.trim_end() });
+        rest = after;
     }
 }
 
-/// Up to the next blank; a command in backticks is one word, if there is room for it.
+/// What must not be broken: words, what stands before `hang` with the first word after it, and a command in backticks
+/// that has `room`.
+fn words(line: &str, hang: usize, room: usize) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    while end < line.len() {
+        end += next_word(&line[end..], room).len();
+        let is_past = display_width(&line[..end]) > hang;
+        end = line.len() - line[end..].trim_start_matches(' ').len();
+        if is_past || end == line.len() {
+            words.push(Word::from(&line[start..end]));
+            start = end;
+        }
+    }
+    words
+}
+
+/// Up to the next blank, or to the end of a command in backticks.
 fn next_word(text: &str, room: usize) -> &str {
-    let blank = text.find(' ').unwrap_or(text.len());
-    let opening = text[..blank].find('`');
-    let quoted = opening.and_then(|start| {
-        let closing = start + 1 + text[start + 1..].find('`')?;
-        let end = text[closing..]
-            .find(' ')
-            .map_or(text.len(), |at| closing + at);
-        (closing > blank && visible_width(&text[..end]) <= room).then_some(end)
+    let blank = |from: usize| text[from..].find(' ').map_or(text.len(), |at| from + at);
+    let end = blank(0);
+    let closing = text[..end].find('`').and_then(|opening| {
+        let after = opening + 1;
+        Some(after + text[after..].find('`')?)
     });
-    &text[..quoted.unwrap_or(blank)]
+    let quoted = closing.filter(|closing| *closing > end).map(blank);
+    let quoted = quoted.filter(|end| display_width(&text[..*end]) <= room);
+    &text[..quoted.unwrap_or(end)]
 }
 
 /// Where the text of a line begins: after its indentation, and after the sign of an item.
@@ -111,10 +124,6 @@ fn hang_of(line: &str, width: usize) -> usize {
         column += clean_width(c.encode_utf8(&mut [0; 4]));
     }
     hang
-}
-
-fn visible_width(text: &str) -> usize {
-    clean_width(&without_escapes(text))
 }
 
 /// Without the styles of a palette; nothing else of that kind gets here.

@@ -210,7 +210,7 @@ fn context_comes_from_a_file_or_from_standard_input() {
     assert_snapshot!(env.orange(["new", "A huge file", "--context", "huge.md"]), @"
     ------- stderr -------
     error: --context: huge.md is larger than 4 MB
-    hint: name the file in the context instead of including it
+    hint: name the file instead of including it
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["new", "A folder", "--context", "."]), @"

@@ -1,14 +1,13 @@
 //! `orange config edit`: the user's editor on a copy, which counts once it can be read.
 
 use crate::commands::task::place::program::{Program, variable};
-use crate::error::{CommandError, Result};
 use crate::output::{self, named};
 use crate::question;
 use crate::session::Session;
 use orange_core::config::{ConfigError, Layer, template};
 use orange_engine::error::plain;
 use orange_engine::verbs::config;
-use orange_engine::{Code, Error, err, settings};
+use orange_engine::{Error, Result, err, settings};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -19,13 +18,14 @@ pub(super) fn run(session: &Session) -> Result<()> {
     let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
     let path = settings::settings_file(&session.call);
     let Some(editor) = editor else {
-        return Err(CommandError::usage(
-            "there is no editor: neither VISUAL nor EDITOR is set",
-            format!(
-                "set one of them, or open {} in an editor of your choice",
-                path.display()
-            ),
-        ));
+        return Err(err!(
+            Usage,
+            "there is no editor: neither VISUAL nor EDITOR is set"
+        )
+        .hint(format!(
+            "set one of them, or open {} in an editor of your choice",
+            path.display()
+        )));
     };
     let old = settings::settings_bytes(&session.call)?;
     let start = old.clone().unwrap_or_else(|| template().into_bytes());
@@ -35,7 +35,7 @@ pub(super) fn run(session: &Session) -> Result<()> {
             .with(copy.path())
             .for_a_person()
             .run()
-            .map_err(|error| no_editor(&editor, &error.0.message))?;
+            .map_err(|error| no_editor(&editor, &error.message))?;
         // A line that the shell had to read.
         if status.code() == Some(127) {
             return Err(no_editor(&editor, "there is no such program"));
@@ -43,17 +43,14 @@ pub(super) fn run(session: &Session) -> Result<()> {
         let new = std::fs::read(copy.path()).map_err(|error| failed("read", &error))?;
         if !status.success() {
             let kept = keep_if(new != start, copy)?;
-            return Err(CommandError(
-                err!(
-                    Failed,
-                    "the editor failed ({status}): nothing was changed{kept}"
-                )
-                .hint("check VISUAL or EDITOR"),
-            ));
+            return Err(err!(
+                Failed,
+                "the editor failed ({status}): nothing was changed{kept}"
+            )
+            .hint("check VISUAL or EDITOR"));
         }
         if new == start {
-            say(session, &path, false, "nothing was changed");
-            return Ok(());
+            return say(session, &path, false, "nothing was changed");
         }
         match checked(&new) {
             Ok(ignored) => {
@@ -61,9 +58,9 @@ pub(super) fn run(session: &Session) -> Result<()> {
                 if let Err(error) = config::replace_settings(&mut call, old.as_deref(), &new) {
                     let kept = keep_if(true, copy)?;
                     let message = format!("{}{kept}", error.message);
-                    return Err(CommandError(Error { message, ..error }));
+                    return Err(Error { message, ..error });
                 }
-                say(session, &path, true, "the new settings count from now on");
+                say(session, &path, true, "the new settings count from now on")?;
                 for ignored in ignored {
                     output::note(&ignored);
                 }
@@ -79,10 +76,8 @@ pub(super) fn run(session: &Session) -> Result<()> {
                 let kept = keep_if(true, copy)?;
                 // Several mistakes are lines of their own.
                 let and = if problem.contains('\n') { "\n" } else { ": " };
-                return Err(CommandError::usage(
-                    format!("{problem}{and}nothing was changed{kept}"),
-                    "correct it and try again",
-                ));
+                return Err(err!(Usage, "{problem}{and}nothing was changed{kept}")
+                    .hint("correct it and try again"));
             }
         }
     }
@@ -98,13 +93,15 @@ fn checked(bytes: &[u8]) -> std::result::Result<Vec<String>, String> {
     Ok(ignored.map(|one| format!("config.yaml, {one}")).collect())
 }
 
-fn no_editor(line: &OsStr, why: &str) -> CommandError {
+fn no_editor(line: &OsStr, why: &str) -> Error {
     // The program need not be named twice.
     let why = why.rsplit(": ").next().unwrap_or(why);
-    let message = format!("cannot start the editor {}: {why}", line.display());
-    CommandError(
-        Error::new(Code::NoCommand, message).hint("set VISUAL or EDITOR to one that is there"),
+    err!(
+        NoCommand,
+        "cannot start the editor {}: {why}",
+        line.display()
     )
+    .hint("set VISUAL or EDITOR to one that is there")
 }
 
 /// Named so that an editor knows what it is.
@@ -127,19 +124,23 @@ fn keep_if(changed: bool, copy: NamedTempFile) -> Result<String> {
     Ok(format!("; your text is in {}", path.display()))
 }
 
-fn failed(what: &str, error: &std::io::Error) -> CommandError {
-    let message = format!("cannot {what} a copy of the settings: {}", plain(error));
-    CommandError(Error::new(Code::Storage, message).hint("see to the folder for temporary files"))
+fn failed(what: &str, error: &std::io::Error) -> Error {
+    err!(
+        Storage,
+        "cannot {what} a copy of the settings: {}",
+        plain(error)
+    )
+    .hint("see to the folder for temporary files")
 }
 
-fn say(session: &Session, path: &Path, changed: bool, text: &str) {
+fn say(session: &Session, path: &Path, changed: bool, text: &str) -> Result<()> {
     let file = Edited {
         file: path,
         changed,
     };
     session.finish(named("config", file), || {
         format!("{}: {text}\n", path.display())
-    });
+    })
 }
 
 #[derive(Serialize)]

@@ -1,13 +1,13 @@
 //! `orange config show`: every setting; those that somebody said stand out, and those that cannot be used.
 
-use crate::error::{CommandError, Result};
 use crate::output;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean, clean_block, wrapped_under};
 use orange_core::config::ConfigError;
 use orange_core::yaml::to_yaml_inline;
+use orange_core::{Action, text};
 use orange_engine::views::{SettingsView, Source, settings};
-use orange_engine::{Code, Error};
+use orange_engine::{Result, err};
 use serde_json::Value;
 
 const COLUMNS: &[Column] = &[
@@ -31,7 +31,7 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
     }
     session.finish(&view, || {
         as_text(&rows(&view), Extent::stdout(), Palette::stdout())
-    });
+    })?;
     for ignored in &view.ignored {
         output::note(ignored);
     }
@@ -45,9 +45,7 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
     let mistakes = view.mistakes;
     let file = settings::settings_file_name(&session.call);
     let message = ConfigError { mistakes }.told_of(&file);
-    Err(CommandError(
-        Error::new(Code::Failed, message).hint("`orange config edit` opens it"),
-    ))
+    Err(err!(Failed, "{message}").hint(text!("{} opens it", Action::edit_settings())))
 }
 
 /// A line of the table.

@@ -1,6 +1,6 @@
 //! `orange project trust`: looking at the commands a repository comes with, and agreeing to them.
 
-use crate::error::{CommandError, Result};
+use crate::completion::{branches, projects};
 use crate::output;
 use crate::question::{asks, nothing_changed, yes};
 use crate::session::Session;
@@ -11,16 +11,17 @@ use orange_engine::harness::claude::project_files::ProjectFile;
 use orange_engine::rules::Commands;
 use orange_engine::verbs::trust;
 use orange_engine::workspaces::consents::{self, Offer};
-use orange_engine::{Code, Error, git};
+use orange_engine::{Error, Result, err, git};
 use serde::Serialize;
 use std::fmt::Write as _;
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
     /// The project
+    #[arg(add = projects())]
     name: String,
     /// Look at this branch or commit instead of where new work starts from
-    #[arg(long, value_name = "REVISION", conflicts_with = "revoke")]
+    #[arg(long, value_name = "REVISION", conflicts_with = "revoke", add = branches())]
     at: Option<String>,
     /// Agree without being asked
     #[arg(long, short, conflicts_with = "revoke")]
@@ -40,8 +41,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
     let commit = git::short(&offer.commit);
     if offer.commands.is_empty() && offer.files.is_empty() {
         let message = format!("project {name} comes with no commands at {commit}");
-        finish(session, &offer, &message, "");
-        return Ok(());
+        return finish(session, &offer, &message, "");
     }
     let listed = listed(&offer);
     if offer.trusted {
@@ -49,8 +49,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
             "you have agreed to {} of project {name} at {commit}",
             offered(&offer)
         );
-        finish(session, &offer, &message, &listed);
-        return Ok(());
+        return finish(session, &offer, &message, &listed);
     }
     let mut shown = listed.as_str();
     if asks(session, args.yes) {
@@ -75,8 +74,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
         "agreed to {} of project {name} at {commit}",
         offered(&offer)
     );
-    finish(session, &offer, &message, shown);
-    Ok(())
+    finish(session, &offer, &message, shown)
 }
 
 fn revoke(session: &Session, name: &str) -> Result<()> {
@@ -94,8 +92,7 @@ fn revoke(session: &Session, name: &str) -> Result<()> {
         revoked: count,
         message: &message,
     };
-    session.finish(revoked, || format!("{message}\n"));
-    Ok(())
+    session.finish(revoked, || format!("{message}\n"))
 }
 
 /// What there is to agree to.
@@ -108,20 +105,23 @@ fn offered(offer: &Offer) -> &'static str {
 }
 
 /// Nobody there to ask.
-fn unanswered(args: &TrustArgs, offered: &str) -> CommandError {
+fn unanswered(args: &TrustArgs, offered: &str) -> Error {
     let name = &args.name;
     let at = match &args.at {
         Some(revision) => format!(" --at {revision}"),
         None => String::new(),
     };
-    let message =
-        format!("agreeing to {offered} of project {name} needs an answer, and this is no terminal");
-    let hint = format!("read them, then `orange project trust {name}{at} --yes`");
-    CommandError(Error::new(Code::Refused, message).hint(hint))
+    err!(
+        Refused,
+        "agreeing to {offered} of project {name} needs an answer, and this is no terminal"
+    )
+    .hint(format!(
+        "read them, then `orange project trust {name}{at} --yes`"
+    ))
 }
 
 /// Ends in one way: whoever comes here has agreed, or need not.
-fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) {
+fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) -> Result<()> {
     let trusted = Trusted {
         project: &offer.project.name,
         commit: &offer.commit,
@@ -130,7 +130,7 @@ fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) {
         trusted: true,
         message,
     };
-    session.finish(trusted, || format!("{listed}{message}\n"));
+    session.finish(trusted, || format!("{listed}{message}\n"))
 }
 
 #[derive(Serialize)]

@@ -3,9 +3,10 @@
 use super::Numbers;
 use orange_core::suggest::nearest;
 use orange_engine::views::kinds;
+use orange_engine::{Result, err};
 
 /// A format that is understood.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Format {
     parts: Vec<Part>,
 }
@@ -17,13 +18,6 @@ enum Part {
     Line,
 }
 
-/// What is wrong with a format.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) message: String,
-    pub(super) hint: String,
-}
-
 /// Placeholders that are no kind of task.
 const OTHERS: &[&str] = &["line", "needs_me", "open", "agents"];
 
@@ -33,7 +27,7 @@ fn names() -> impl Iterator<Item = String> {
 }
 
 impl Format {
-    pub(super) fn parse(text: &str) -> Result<Format, Problem> {
+    pub(super) fn parse(text: &str) -> Result<Format> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -47,10 +41,8 @@ impl Format {
             }
             let end = after.find('}').filter(|_| brace == "{");
             let Some(end) = end else {
-                return Err(Problem {
-                    message: format!("--format has a {brace} without its other half"),
-                    hint: format!("write {brace}{brace} for the brace itself"),
-                });
+                return Err(err!(Usage, "--format has a {brace} without its other half")
+                    .hint(format!("write {brace}{brace} for the brace itself")));
             };
             parts.push(Part::Text(std::mem::take(&mut plain)));
             parts.push(placeholder(&after[..end])?);
@@ -84,7 +76,7 @@ impl Format {
     }
 }
 
-fn placeholder(name: &str) -> Result<Part, Problem> {
+fn placeholder(name: &str) -> Result<Part> {
     if name == "line" {
         return Ok(Part::Line);
     }
@@ -92,21 +84,21 @@ fn placeholder(name: &str) -> Result<Part, Problem> {
         return Ok(Part::Number(name.to_owned()));
     }
     let names: Vec<String> = names().collect();
-    let hint = match nearest(name, names.iter().map(String::as_str)) {
-        Some(meant) => {
-            format!("did you mean {{{meant}}}? `orange status --help` lists all placeholders")
-        }
-        None => "`orange status --help` lists all placeholders".to_owned(),
+    let meant = match nearest(name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean {{{meant}}}? "),
+        None => String::new(),
     };
-    Err(Problem {
-        message: format!("--format: {{{name}}} means nothing here"),
-        hint,
-    })
+    Err(
+        err!(Usage, "--format: {{{name}}} means nothing here").hint(format!(
+            "{meant}`orange status --help` lists all placeholders"
+        )),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::command::spelled;
 
     fn filled(text: &str, working: usize) -> String {
         let numbers = Numbers {
@@ -126,13 +118,9 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_named() {
-        let problem = |text: &str| Format::parse(text).unwrap_err();
-        assert!(
-            problem("{workin}")
-                .hint
-                .starts_with("did you mean {working}?")
-        );
-        assert!(problem("{needs-me}").hint.contains("{needs_me}"));
+        let hint = |text: &str| spelled(&Format::parse(text).unwrap_err().hint.unwrap());
+        assert!(hint("{workin}").starts_with("did you mean {working}?"));
+        assert!(hint("{needs-me}").contains("{needs_me}"));
         for text in ["{", "}", "{working", "a } b", "{}", "{{}"] {
             assert!(Format::parse(text).is_err(), "{text}");
         }

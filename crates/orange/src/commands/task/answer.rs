@@ -1,20 +1,22 @@
 //! `orange task answer`: what an agent asks, and a person's answer.
 
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, tasks};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
+use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_core::{Action, text};
 use orange_engine::runs::Answer;
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::OpenQuestion;
-use orange_engine::{err, verbs};
+use orange_engine::{Result, err, verbs};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
 
 /// How long an agent may take to hear an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Answer what an agent asks
 #[derive(Debug, Args)]
@@ -28,6 +30,7 @@ Examples:
   orange task answer TASK-001 \"the blue one\"")]
 pub(crate) struct AnswerArgs {
     /// The task
+    #[arg(add = tasks(Wanted::InSession))]
     id: String,
     /// The words it asks for; one of its options, or your own. One argument per question if it asks several
     #[arg(value_name = "TEXT", conflicts_with_all = ["allow", "deny"])]
@@ -70,14 +73,13 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
             task: &task,
             questions: &open,
         };
-        session.finish(asked, || {
+        return session.finish(asked, || {
             open.iter().map(|asked| shown(&task, asked)).collect()
         });
-        return Ok(());
     }
     let asked = chosen(&task, &open, args.question.as_deref())?;
     let answer = answer(&task, asked, args)?;
-    verbs::answer::answer(&session.call, asked, &answer, PATIENCE)?;
+    verbs::answer::answer(&session.call, asked, &answer, TIMEOUT)?;
     let message = format!(
         "{}: {} ({})",
         task.label(),
@@ -89,8 +91,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
         state: Some("answered"),
         ..TaskResult::new(&task, &message)
     };
-    session.finish(result, || format!("{message}\n"));
-    Ok(())
+    session.finish(result, || format!("{message}\n"))
 }
 
 /// The one that was named, or the only one.
@@ -101,35 +102,32 @@ fn chosen<'q>(
 ) -> Result<&'q OpenQuestion> {
     let label = task.label();
     if let Some(id) = named {
-        return open
-            .iter()
-            .find(|asked| asked.question.id == id)
-            .ok_or_else(|| {
-                CommandError(
-                    err!(
-                        Conflict,
-                        "question {id} is not open any more: it was answered, or its turn is over"
-                    )
-                    .hint(format!(
-                        "`orange task answer {label}` shows what is asked now"
-                    )),
-                )
-            });
+        let mut open = open.iter();
+        return open.find(|asked| asked.question.id == id).ok_or_else(|| {
+            err!(
+                Conflict,
+                "question {id} is not open any more: it was answered, or its turn is over"
+            )
+            .hint(text!(
+                "{} shows what is asked now",
+                Action::answer_question(label)
+            ))
+        });
     }
     match open {
         [only] => Ok(only),
         several => {
-            let names: Vec<&str> = several
-                .iter()
-                .map(|asked| asked.question.id.as_str())
-                .collect();
-            Err(CommandError::usage(
-                format!("{label} asks {} questions: name one of them", several.len()),
-                format!(
-                    "add --question and one of {}; `orange task answer {label}` shows them",
-                    names.join(", ")
-                ),
-            ))
+            let names = several.iter().map(|asked| asked.question.id.as_str());
+            let names = names.collect::<Vec<_>>().join(", ");
+            Err(err!(
+                Usage,
+                "{label} asks {} questions: name one of them",
+                several.len()
+            )
+            .hint(text!(
+                "add --question and one of {names}; {} shows them",
+                Action::answer_question(label)
+            )))
         }
     }
 }
@@ -149,13 +147,12 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
         return if args.allow {
             Ok(plain(true))
         } else {
-            Err(CommandError::usage(
-                format!(
-                    "{label} asks for a yes or no: {}",
-                    clean(&asked.question.text)
-                ),
-                "answer with --allow or --deny; words go with --deny --message TEXT",
-            ))
+            Err(err!(
+                Usage,
+                "{label} asks for a yes or no: {}",
+                clean(&asked.question.text)
+            )
+            .hint("answer with --allow or --deny; words go with --deny --message TEXT"))
         };
     }
     let texts = match (wanted.len(), args.text.is_empty()) {
@@ -164,13 +161,15 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
         (_, false) => args.text.clone(),
     };
     if texts.len() != wanted.len() || texts.iter().any(|text| text.trim().is_empty()) {
-        return Err(CommandError::usage(
-            format!("{label} asks for words: {}", clean(&asked.question.text)),
-            format!(
-                "give {} after the task, each as one argument",
-                orange_core::naming::counted(wanted.len(), "answer")
-            ),
-        ));
+        return Err(err!(
+            Usage,
+            "{label} asks for words: {}",
+            clean(&asked.question.text)
+        )
+        .hint(format!(
+            "give {} after the task, each as one argument",
+            counted(wanted.len(), "answer")
+        )));
     }
     let answers = wanted.iter().zip(&texts).map(|(one, text)| {
         let same = |option: &&String| option.eq_ignore_ascii_case(text.trim());

@@ -2,22 +2,22 @@
 
 mod naming;
 
+use super::fields::{FieldArgs, given};
 use super::permissions::choose_once;
 use super::{create_from, status, word};
 use crate::commands::project::described;
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, branches, files, projects, statuses, tasks, words};
+use crate::input;
 use crate::output;
 use crate::session::Session;
 use crate::ui::{Palette, clean};
 use clap::Args;
 use naming::Words;
-use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::naming::counted;
-use orange_core::task::{Category, Priority, Queue, Status, Task, Weight, WorkflowName};
+use orange_core::task::{Queue, Status, Task, WorkflowName};
 use orange_core::{Action, text};
 use orange_engine::background::queue;
-use orange_engine::error::plain;
 use orange_engine::rules::Start;
 use orange_engine::verbs::create::{self, Created, NewTask};
 use orange_engine::verbs::project::{self, AddProject};
@@ -25,9 +25,9 @@ use orange_engine::verbs::start::StartOutcome;
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::Origin;
 use orange_engine::workspaces::{Acquired, base};
-use orange_engine::{err, git, settings, verbs};
+use orange_engine::{Error, Result, err, git, settings, verbs};
 use std::fmt::Write;
-use std::io::Read;
+use std::path::Path;
 
 /// Create a task
 #[derive(Debug, Args)]
@@ -43,92 +43,55 @@ Examples:
   orange task create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
     /// The branch; a sentence alone, or a word with a capital that is no branch yet, is the summary instead
-    #[arg(value_name = "BRANCH")]
+    #[arg(value_name = "BRANCH", add = branches())]
     branch: Option<String>,
     /// What is to be done, in one line
     #[arg(value_name = "SUMMARY")]
     summary: Vec<String>,
     /// The branch, whatever it looks like; then all words are the summary
-    #[arg(long = "branch", value_name = "NAME")]
+    #[arg(long = "branch", value_name = "NAME", add = branches())]
     named_branch: Option<String>,
     /// What is to be done, if it is a single word like a branch
     #[arg(long = "summary", value_name = "TEXT")]
     named_summary: Option<String>,
     /// Start again from a task that is done or cancelled: its summary, context and settings, where you give no others
-    #[arg(long, value_name = "TASK")]
+    #[arg(long, value_name = "TASK", add = tasks(Wanted::Over))]
     from: Option<String>,
     /// Go on with the work of that task: its commits, and what was saved of what it had not committed
     #[arg(long, requires = "from", conflicts_with_all = ["base", "status"])]
     with_work: bool,
     /// The project (default: the one you are in)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
     /// Requirements and constraints for the agent: a file, or - for standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", add = files())]
     context: Option<String>,
     /// Create it as agent-review or reviewing, for a branch that has work on it
-    #[arg(long, value_parser = status)]
+    #[arg(long, value_parser = status, add = statuses())]
     status: Option<Status>,
     /// Which workflow it goes through (default: interactive)
-    #[arg(long, value_parser = word::<WorkflowName>)]
+    #[arg(long, value_parser = word::<WorkflowName>, add = words(WorkflowName::WORDS))]
     workflow: Option<WorkflowName>,
     /// Where the branch starts: a branch, tag or commit
-    #[arg(long, value_name = "REF")]
+    #[arg(long, value_name = "REF", add = branches())]
     base: Option<String>,
-    /// Where the work goes (default: the project's default branch)
-    #[arg(long, value_name = "BRANCH")]
-    target_branch: Option<String>,
-    /// critical, high, normal or low
-    #[arg(long, value_parser = word::<Priority>)]
-    priority: Option<Priority>,
-    /// active or backlog
-    #[arg(long, value_parser = word::<Queue>)]
-    queue: Option<Queue>,
-    /// feature, bug, refactor, chore, docs or test
-    #[arg(long, value_parser = word::<Category>)]
-    category: Option<Category>,
-    /// trivial, small, medium, large or greenfield
-    #[arg(long, value_parser = word::<Weight>)]
-    weight: Option<Weight>,
+    #[command(flatten)]
+    fields: FieldArgs,
     /// A tag; may be given more than once
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     /// A task that must be over first; may be given more than once
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     blocked_by: Vec<String>,
     /// A task that has to do with it; may be given more than once
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     related_to: Vec<String>,
     /// The task this one is a part of
-    #[arg(long, value_name = "TASK")]
+    #[arg(long, value_name = "TASK", add = tasks(Wanted::Open))]
     parent: Option<String>,
-    /// The agent CLI that works on it
-    #[arg(long, value_name = "NAME")]
-    harness: Option<String>,
-    /// The agent CLI that reviews it
-    #[arg(long, value_name = "NAME")]
-    review_harness: Option<String>,
-    /// What its agents may do without asking: full, edits or ask
-    #[arg(long, value_name = "MODE", value_parser = word::<Permissions>)]
-    permissions: Option<Permissions>,
-    /// The model that works on it, as its harness calls it
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// The model that reviews it
-    #[arg(long, value_name = "MODEL")]
-    review_model: Option<String>,
-    /// How hard the worker should think: low, medium, high …; `orange harness list` says what each accepts
-    #[arg(long, value_name = "LEVEL")]
-    effort: Option<String>,
-    /// How hard the reviewer should think
-    #[arg(long, value_name = "LEVEL")]
-    review_effort: Option<String>,
     /// Leave it pending; `orange task spawn` or `orange run --ready` starts it
     #[arg(long)]
     no_spawn: bool,
-    /// Whether it needs UI tests (default: detected from the words)
-    #[arg(long, value_name = "BOOL")]
-    ui_testing: Option<bool>,
 }
 
 pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
@@ -138,17 +101,11 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         branch: args.named_branch,
         summary: args.named_summary,
     };
-    let context = args
-        .context
-        .as_deref()
-        .map(|source| read(session, source))
-        .transpose()?;
+    let context = args.context.as_deref().map(read).transpose()?;
     let has_context = context.as_ref().is_some_and(|text| !text.trim().is_empty());
     if words.say_nothing() && !has_context && args.from.is_none() {
-        return Err(CommandError::usage(
-            "no summary given",
-            "describe the task in one line: `orange new \"Add a login form\"`",
-        ));
+        return Err(err!(Usage, "no summary given")
+            .hint("describe the task in one line: `orange new \"Add a login form\"`"));
     }
     let earlier = match &args.from {
         Some(id) => Some(create_from::earlier(session, id, args.project.as_deref())?),
@@ -167,10 +124,11 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
             "{first:?} is taken as the branch; quote the whole sentence to make it the summary"
         ));
     }
-    let naming = words.meaning(|word| Ok(create::has_branch(&session.call, &project, word)?))?;
+    let naming = words.meaning(|word| create::has_branch(&session.call, &project, word))?;
     let lasting =
         |base: String| base::lasting_base(&session.call, &project, &session.folder, &base);
     let base = args.base.map(lasting).transpose()?;
+    let fields = args.fields;
     let mut new = NewTask {
         project,
         branch: naming.branch.clone(),
@@ -179,23 +137,23 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         status: args.status,
         workflow: args.workflow,
         base,
-        target_branch: args.target_branch,
-        harness: args.harness,
-        review_harness: args.review_harness,
-        permissions: args.permissions,
-        model: args.model,
-        review_model: args.review_model,
-        effort: args.effort,
-        review_effort: args.review_effort,
-        priority: args.priority,
-        queue: args.queue,
-        category: args.category,
-        weight: args.weight,
+        target_branch: fields.target_branch,
+        harness: fields.harness,
+        review_harness: fields.review_harness,
+        permissions: given(fields.permissions),
+        model: fields.model,
+        review_model: fields.review_model,
+        effort: fields.effort,
+        review_effort: fields.review_effort,
+        priority: given(fields.priority),
+        queue: given(fields.queue),
+        category: given(fields.category),
+        weight: given(fields.weight),
         tags: args.tags,
         blocked_by: args.blocked_by,
         related_to: args.related_to,
         parent: args.parent,
-        ui_testing: args.ui_testing,
+        ui_testing: fields.ui_testing,
         ..NewTask::default()
     };
     if let Some(earlier) = &earlier {
@@ -242,7 +200,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
                 text.push_str(&next(&created.done.task, &spawned));
             }
             text
-        });
+        })?;
         let is_new = !created.start.existing && earlier.is_none();
         if let Some(note) = naming.taken_for(&created.done.task, is_new) {
             output::note(&note);
@@ -294,45 +252,17 @@ fn with_start(
 }
 
 /// The task is there; only its agent is not.
-fn not_started(task: &Task, error: CommandError) -> CommandError {
-    let CommandError(mut error) = error;
+fn not_started(task: &Task, mut error: Error) -> Error {
     let label = task.label();
     error.message = format!("{label} was created but not started: {}", error.message);
     let hint = error.hint.take().unwrap_or_else(|| "see to that".into());
-    CommandError(error.hint(text!("{}; then {}", hint, Action::spawn(label, false))))
+    error.hint(text!("{}; then {}", hint, Action::spawn(label, false)))
 }
 
-fn read(session: &Session, source: &str) -> Result<String> {
-    const LARGEST: u64 = 4 * 1024 * 1024;
-    let mut bytes = Vec::new();
-    let outcome = if source == "-" {
-        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes)
-    } else {
-        std::fs::File::open(session.folder.join(source))
-            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
-    };
-    let name = if source == "-" {
-        "standard input"
-    } else {
-        source
-    };
-    if let Err(error) = outcome {
-        return Err(CommandError::usage(
-            format!("--context: cannot read {name}: {}", plain(&error)),
-            "give a text file, or - for standard input",
-        ));
-    }
-    if bytes.len() as u64 > LARGEST {
-        return Err(CommandError::usage(
-            format!("--context: {name} is larger than 4 MB"),
-            "name the file in the context instead of including it",
-        ));
-    }
-    String::from_utf8(bytes).map_err(|_| {
-        CommandError::usage(
-            format!("--context: {name} is not UTF-8 text"),
-            "convert it first, for instance with iconv",
-        )
+fn read(source: &str) -> Result<String> {
+    input::text(Path::new(source), 4).map_err(|mut error| {
+        error.message = format!("--context: {}", error.message);
+        error
     })
 }
 
@@ -342,10 +272,8 @@ fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
         return Ok(project);
     }
     if git::repository_of(&session.folder)?.is_none() {
-        return Err(CommandError(
-            err!(NotFound, "this folder is in no git repository")
-                .hint("go into a repository, or name a registered one with --project"),
-        ));
+        return Err(err!(NotFound, "this folder is in no git repository")
+            .hint("go into a repository, or name a registered one with --project"));
     }
     let added = project::add_project(
         &session.call,

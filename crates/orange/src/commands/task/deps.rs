@@ -1,22 +1,24 @@
 //! `orange task deps`: what a task waits for, and what waits for it.
 
-use crate::error::Result;
+use crate::completion::{Wanted, tasks};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::machine::Linked;
+use orange_engine::Result;
 use orange_engine::views::{DepsEdge, DepsNode, TaskView, deps, task};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Show dependencies
+/// Show what a task waits for and what waits for it
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  orange task deps TASK-003\n  orange task deps TASK-003 --tree\n  orange task deps TASK-003 --graph > deps.mmd"
 )]
 pub(crate) struct DepsArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
     /// What it waits for, what that waits for, and so on
     #[arg(long, conflicts_with = "graph")]
@@ -31,14 +33,14 @@ pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
     let view = task::view(&session.call, place)?;
     if args.tree {
         let lines = deps::deps_tree(&session.call, &view.task)?;
-        session.finish(named("tree", &lines), || tree_text(&lines));
+        session.finish(named("tree", &lines), || tree_text(&lines))?;
     } else if args.graph {
         let edges = deps::deps_edges(&session.call, &view.task)?;
         session.finish(named("graph", &edges), || {
             mermaid(&view.task.label(), &edges)
-        });
+        })?;
     } else {
-        session.finish(named("deps", view.links()), || links_text(&view));
+        session.finish(named("deps", view.links()), || links_text(&view))?;
     }
     Ok(())
 }

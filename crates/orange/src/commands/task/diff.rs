@@ -2,13 +2,14 @@
 
 mod terminal;
 
-use crate::error::Result;
+use crate::completion::{Wanted, tasks};
 use crate::output;
 use crate::session::Session;
 use crate::ui::terminal_width;
 use clap::Args;
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_engine::Result;
 use orange_engine::git::diff::Shape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
@@ -33,6 +34,7 @@ Examples:
   orange diff TASK-001 > login.patch")]
 pub(crate) struct DiffArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
     /// A line for every file instead of what changed in it
     #[arg(long)]
@@ -65,8 +67,7 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
             Some(_) => Vec::new(),
             None => diff::diff_files(&session.call, &comparison, &args.files)?,
         };
-        session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
-        return Ok(());
+        return session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
     }
     output::notices(&session.call.take_notices());
     if let Some(nothing) = &comparison.nothing {
@@ -114,7 +115,7 @@ fn on_terminal(
     head.extend(comparison.notes.iter().cloned());
     let show = |paged: bool| {
         let screen = Screen::new(&comparison.sides, shape, head.clone(), paged);
-        screen.show(|sink| Ok(diff::diff(&session.call, comparison, shape, files, sink)?))
+        screen.show(|sink| diff::diff(&session.call, comparison, shape, files, sink))
     };
     let shown = match show(paged)? {
         Shown::NoPager => show(false)?,

@@ -4,7 +4,7 @@
 mod each;
 
 use super::titled;
-use crate::error::Result;
+use crate::completion::{Wanted, deleted_tasks, tasks};
 use crate::output;
 use crate::question::{asks, confirm_always, yes};
 use crate::session::Session;
@@ -16,10 +16,10 @@ use orange_core::task::{Status, Task};
 use orange_engine::store::Place;
 use orange_engine::verbs::cancel::CancelChildren;
 use orange_engine::views::{TaskView, task};
-use orange_engine::{Error, err, settings, trash, verbs};
+use orange_engine::{Error, Result, err, settings, trash, verbs};
 use std::fmt::Write as _;
 
-/// Give a task up
+/// Give a task up; its branch and its text stay
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without a terminal, --yes is needed.
@@ -31,6 +31,7 @@ Examples:
   orange task cancel TASK-001 --with-children --yes")]
 pub(crate) struct CancelArgs {
     /// The task (default: the one you are in); may be given more than once
+    #[arg(add = tasks(Wanted::Open))]
     id: Vec<String>,
     /// Its open children too
     #[arg(long, conflicts_with = "keep_children")]
@@ -43,27 +44,28 @@ pub(crate) struct CancelArgs {
     yes: bool,
 }
 
-/// Move a task to the trash
+/// Move a task to the trash, where it stays for `trash.keep_days` (30 unless set)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Without a terminal, --yes is needed.\n\nExamples:\n  orange task delete TASK-001 --yes\n  orange task delete TASK-001 TASK-002 --yes"
 )]
 pub(crate) struct DeleteArgs {
     /// The task; may be given more than once
-    #[arg(required = true)]
+    #[arg(required = true, add = tasks(Wanted::Over))]
     id: Vec<String>,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
 }
 
-/// Bring a deleted task back
+/// Bring a deleted task back; without a name, list them
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  orange task restore            list what can be brought back\n  orange task restore TASK-001"
 )]
 pub(crate) struct RestoreArgs {
     /// The deleted task: its key, id, or project/branch; may be given more than once
+    #[arg(add = deleted_tasks())]
     id: Vec<String>,
 }
 
@@ -109,7 +111,7 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
         let view = task::view(&session.call, place.clone())?;
         match verbs::cancel::check_cancel(&session.call, &view.task, checked, &places) {
             Ok(()) => views.push(view),
-            Err(error) => each.note(Err(error.into())),
+            Err(error) => each.note(Err(error)),
         }
     }
     let children = cancel_question(session, args, &views)?;
@@ -237,7 +239,7 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
             Ok(view) => {
                 if let Err(error) = verbs::delete::check_delete(&session.call, &view.task, &places)
                 {
-                    each.note(Err(error.into()));
+                    each.note(Err(error));
                     continue;
                 }
                 names.push(titled(&view.task));
@@ -259,7 +261,7 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
     }
     let days = settings::config(&session.call)?.trash.keep_days;
     for place in verbs::cancel::children_first(&session.call, possible)? {
-        let deleted = verbs::delete::delete(&session.call, place).map_err(Into::into);
+        let deleted = verbs::delete::delete(&session.call, place);
         each.note(deleted.map(|task| {
             let label = task.label();
             let kept = counted(days as usize, "day");
@@ -276,13 +278,12 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
 
 pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     if args.id.is_empty() {
-        list_deleted(session);
-        return Ok(());
+        return list_deleted(session);
     }
     let project = session.project(None)?;
     let mut each = Each::of(args.id.len());
     for restored in verbs::restore::restore(&session.call, &args.id, project.as_deref())? {
-        each.note(restored.map_err(Into::into).map(|task: Task| {
+        each.note(restored.map(|task: Task| {
             let message = format!("{}: restored, it is {}", task.label(), task.status);
             Done::new(message, task)
         }));
@@ -290,7 +291,7 @@ pub(crate) fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     each.finish(session)
 }
 
-fn list_deleted(session: &Session) {
+fn list_deleted(session: &Session) -> Result<()> {
     let trashed = trash::trashed(&session.call);
     let tasks: Vec<&Task> = trashed.iter().map(|(_, task)| task).collect();
     session.finish(output::named("tasks", tasks), || {
@@ -312,5 +313,5 @@ fn list_deleted(session: &Session) {
             );
         }
         text
-    });
+    })
 }

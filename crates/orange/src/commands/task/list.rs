@@ -3,18 +3,18 @@
 use super::diff::lines;
 use super::{status, style, word};
 use crate::commands::at_least_one;
-use crate::error::Result;
+use crate::completion::{projects, statuses, words};
 use crate::session::Session;
 use crate::ui::command::spelled;
-use crate::ui::{Cell, Column, Extent, Palette, Style, Table, relative};
+use crate::ui::{Cell, Column, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::runs::Doing;
 use orange_engine::sessions::{self, LiveAgents, SessionState};
-use orange_engine::settings;
 use orange_engine::views::{TaskRow, list, list_json};
+use orange_engine::{Result, settings};
 use std::fmt::Write;
 
 const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
@@ -40,13 +40,13 @@ DIFF: lines added and deleted against the target, and (how many commits). UPDATE
 changed: its status, or another field.")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', add = projects())]
     project: Vec<String>,
     /// Tasks of every project
     #[arg(long, conflicts_with = "project")]
     all_projects: bool,
     /// Tasks in this status; may be given more than once
-    #[arg(long, value_delimiter = ',', value_parser = status)]
+    #[arg(long, value_delimiter = ',', value_parser = status, add = statuses())]
     status: Vec<Status>,
     /// All done and cancelled tasks too, however long ago
     #[arg(long)]
@@ -55,13 +55,13 @@ pub(crate) struct ListArgs {
     #[arg(long)]
     ready: bool,
     /// active or backlog
-    #[arg(long, value_delimiter = ',', value_parser = word::<Queue>)]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Queue>, add = words(Queue::WORDS))]
     queue: Vec<Queue>,
     /// feature, bug, refactor, chore, docs or test
-    #[arg(long, value_delimiter = ',', value_parser = word::<Category>)]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Category>, add = words(Category::WORDS))]
     category: Vec<Category>,
     /// critical, high, normal or low
-    #[arg(long, value_delimiter = ',', value_parser = word::<Priority>)]
+    #[arg(long, value_delimiter = ',', value_parser = word::<Priority>, add = words(Priority::WORDS))]
     priority: Vec<Priority>,
     /// Tasks with this tag; with several, all of them
     #[arg(long, value_name = "TAG")]
@@ -194,9 +194,7 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
                 .map(|(_, cell)| cell),
         );
     }
-    let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
-    text
+    table.to_text()
 }
 
 fn cells<'a>(shown: &TaskRow<'a>, now: Timestamp) -> [Cell<'a>; 10] {

@@ -1,7 +1,7 @@
 //! `orange task merge`: a task's work brought into its target, after a look at what speaks against it.
 
 use super::titled;
-use crate::error::Result;
+use crate::completion::{Wanted, tasks, words};
 use crate::question::{asks, yes};
 use crate::session::Session;
 use crate::ui::command::spelled;
@@ -10,8 +10,8 @@ use clap::Args;
 use orange_core::merge::{Strategy, strategy};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_engine::err;
 use orange_engine::verbs::merge::{self, MergePlan, MergeWish, Merged};
+use orange_engine::{Result, err};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -22,9 +22,10 @@ use std::fmt::Write as _;
 )]
 pub(crate) struct MergeArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Mergeable))]
     id: Option<String>,
     /// squash, merge, rebase or ff (default: `merge.strategy` in config.yaml)
-    #[arg(long, value_name = "STRATEGY", value_parser = read_strategy)]
+    #[arg(long, value_name = "STRATEGY", value_parser = read_strategy, add = words(Strategy::WORDS))]
     strategy: Option<Strategy>,
     /// The message of the new commit, instead of one made from the task
     #[arg(long, value_name = "TEXT", value_parser = read_message)]
@@ -70,7 +71,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         let plan = merge::merge_plan(&session.call, place.clone(), &wish)?;
         if !plan.concerns.is_empty() {
             if !yes(&question(&plan))? {
-                return Err(err!(Declined, "nothing was merged").into());
+                return Err(err!(Declined, "nothing was merged"));
             }
             wish.agreed = plan.head;
         }
@@ -80,7 +81,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         task: &merged.done.task,
         merged: &merged,
     };
-    session.finish(result, || to_text(&merged));
+    session.finish(result, || to_text(&merged))?;
     super::update::failure(&merged.done.task, &merged.done.failed)
 }
 

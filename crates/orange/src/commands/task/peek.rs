@@ -4,7 +4,7 @@ mod live;
 mod news;
 
 use super::word;
-use crate::error::Result;
+use crate::completion::{Wanted, tasks, words};
 use crate::output::{self, named};
 use crate::session::Session;
 use crate::signals::Signals;
@@ -13,6 +13,7 @@ use clap::Args;
 use live::Live;
 use news::News;
 use orange_core::workflow::Role;
+use orange_engine::Result;
 use orange_engine::store::Place;
 use orange_engine::verbs::peek::{self, Screen};
 use std::io::IsTerminal;
@@ -40,9 +41,10 @@ Examples:
   orange task peek TASK-001 --follow")]
 pub(crate) struct PeekArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
     /// The window of the worker or of the reviewer
-    #[arg(long, value_parser = word::<Role>)]
+    #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
     /// So many lines above the visible screen too
     #[arg(long, value_name = "N")]
@@ -71,8 +73,7 @@ pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
     }
     session.finish_as_it_is(named("screen", &screen), || {
         format!("{}\n", clean_block(screen.text.trim_end()))
-    });
-    Ok(())
+    })
 }
 
 fn agent(screen: &Screen) -> String {
@@ -148,7 +149,7 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
                 ended = true;
                 break Ok(());
             }
-            Err(error) => break Err(error.into()),
+            Err(error) => break Err(error),
         };
         let read_on = match &mut shown {
             Shown::Live(live) => live.draw(&screen),
@@ -157,7 +158,7 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
                 lines = lines.max(Some(HISTORY));
                 tell(session, place, args.role, news, (&screen, depth))
             }
-            Shown::Json(before) => match output::as_json(&named("screen", &screen)) {
+            Shown::Json(before) => match output::as_json(&named("screen", &screen))? {
                 same if same == *before => true,
                 value => {
                     *before = value;

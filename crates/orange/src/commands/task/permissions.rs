@@ -1,12 +1,12 @@
 //! The choice that is made once for a project: what its agents may do without asking.
 
-use crate::error::{CommandError, Result};
 use crate::question;
 use crate::session::Session;
 use crate::ui::clean;
 use orange_core::config::Permissions;
 use orange_engine::sessions::permissions;
 use orange_engine::verbs::project::{self, UpdateProject};
+use orange_engine::{Result, err};
 use std::io::{BufRead, Write};
 
 const FIRST_PROMPT: &str = "1, 2 or 3?";
@@ -54,10 +54,8 @@ orange project update {project} --permissions MODE
         let mut answer = String::new();
         let read = std::io::stdin().lock().read_line(&mut answer);
         if !read.is_ok_and(|count| count > 0) {
-            return Err(CommandError::usage(
-                "nothing was chosen, and nothing was done",
-                "answer 1, 2 or 3, or add --permissions MODE",
-            ));
+            return Err(err!(Usage, "nothing was chosen, and nothing was done")
+                .hint("answer 1, 2 or 3, or add --permissions MODE"));
         }
         match answer.trim() {
             "1" | "full" => return Ok(Permissions::Full),

@@ -1,10 +1,10 @@
 //! `orange task path`, `open`, `shell` and `exec`: going where the work is.
 
-use orange_engine::access;
 use orange_engine::views::{task, workspace_state};
+use orange_engine::{Result, access, err};
 pub(crate) mod program;
 
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, tasks};
 use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean;
@@ -23,6 +23,7 @@ use std::path::PathBuf;
 )]
 pub(crate) struct PathArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// The task's own folder, where TASK.md lies
     #[arg(long)]
@@ -36,6 +37,7 @@ pub(crate) struct PathArgs {
 )]
 pub(crate) struct OpenArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// The editor to open it with
     #[arg(long, value_name = "COMMAND")]
@@ -49,6 +51,7 @@ pub(crate) struct OpenArgs {
 )]
 pub(crate) struct ShellArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
 }
 
@@ -59,6 +62,7 @@ pub(crate) struct ShellArgs {
 )]
 pub(crate) struct ExecArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -77,7 +81,7 @@ pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
     if session.json {
         output::print_json(&named("path", path.to_string_lossy()));
     } else {
-        output::print_bytes(&[path.as_os_str().as_bytes(), b"\n"].concat());
+        output::print_piece(&[path.as_os_str().as_bytes(), b"\n"].concat());
     }
     Ok(())
 }
@@ -89,10 +93,8 @@ pub(crate) fn open(session: &Session, args: &OpenArgs) -> Result<()> {
         .or_else(|| variable("VISUAL"))
         .or_else(|| variable("EDITOR"));
     let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
-        CommandError::usage(
-            "there is no editor to open it with",
-            "set VISUAL or EDITOR, or name one: `orange task open --with \"code -n\"`",
-        )
+        err!(Usage, "there is no editor to open it with")
+            .hint("set VISUAL or EDITOR, or name one: `orange task open --with \"code -n\"`")
     })?;
     let program = Program::from_line(&editor).with(&folder);
     hand_over(session, program.in_folder(&folder).for_a_person())
@@ -127,10 +129,8 @@ pub(crate) fn exec(session: &Session, args: &ExecArgs) -> Result<()> {
 /// The task and its worktree, for a command whose output is somebody else's.
 fn worktree(session: &Session, id: Option<&str>, verb: &str) -> Result<(Task, PathBuf)> {
     if session.json {
-        return Err(CommandError::usage(
-            format!("`task {verb}` has nothing to say in JSON"),
-            "leave --json out; a command that is to get it needs it behind `--`",
-        ));
+        return Err(err!(Usage, "`task {verb}` has nothing to say in JSON")
+            .hint("leave --json out; a command that is to get it needs it behind `--`"));
     }
     let place = session.task(id)?;
     let task = task::view(&session.call, place)?.task;

@@ -1,12 +1,13 @@
 //! `orange task rescue …`: work that was saved before something could destroy it.
 
-use crate::error::Result;
+use crate::completion::{Wanted, rescues, tasks};
 use crate::output::named;
 use crate::session::Session;
-use crate::ui::{Cell, Column, Extent, KeyValues, Palette, Style, Table, ago, clean, relative};
+use crate::ui::{Cell, Column, KeyValues, Palette, Style, Table, ago, clean, relative};
 use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::naming::counted;
+use orange_engine::Result;
 use orange_engine::git::short;
 use orange_engine::rescue::{Note, Rescue, Restored, Shown};
 use orange_engine::verbs::rescue::{self, RescueOwner, RescueRestored, RestoredTo};
@@ -34,23 +35,27 @@ pub(crate) enum RescueCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// The task, a deleted one too (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// The task, a deleted one too
+    #[arg(add = tasks(Wanted::Any))]
     id: String,
     /// The rescue: its name, the beginning of it, or `latest`
-    #[arg(default_value = "latest")]
+    #[arg(default_value = "latest", add = rescues())]
     name: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
     /// The task, a deleted one too
+    #[arg(add = tasks(Wanted::Any))]
     id: String,
     /// The rescue: its name, the beginning of it, or `latest`
+    #[arg(add = rescues())]
     name: String,
     /// Make this branch at the rescue instead of touching a workspace
     #[arg(long, value_name = "BRANCH")]
@@ -67,7 +72,7 @@ pub(crate) fn run(session: &Session, command: &RescueCommand) -> Result<()> {
 
 fn owner(session: &Session, id: &str) -> Result<RescueOwner> {
     let project = session.project(None)?;
-    Ok(rescue::rescue_owner(&session.call, id, project.as_deref())?)
+    rescue::rescue_owner(&session.call, id, project.as_deref())
 }
 
 fn list(session: &Session, args: &ListArgs) -> Result<()> {
@@ -81,24 +86,21 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
     let rescues = rescue::rescues(&session.call, &owner)?;
     session.finish(named("rescues", &rescues), || {
         list_text(&owner.label, &rescues)
-    });
-    Ok(())
+    })
 }
 
 fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let rescue = rescue::rescue_named(&session.call, &owner, &args.name)?;
     let shown = rescue::show_rescue(&session.call, &owner, &rescue)?;
-    session.finish(named("rescue", &shown), || shown_text(&owner, &shown));
-    Ok(())
+    session.finish(named("rescue", &shown), || shown_text(&owner, &shown))
 }
 
 fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let to_branch = args.to_branch.as_deref();
     let done = rescue::restore_rescue(&session.call, &owner, &args.name, to_branch)?;
-    session.finish(&done, || restored_text(&owner, &done));
-    Ok(())
+    session.finish(&done, || restored_text(&owner, &done))
 }
 
 /// `3 files, 2 commits, staged`
@@ -138,9 +140,7 @@ fn list_text(label: &str, rescues: &[Rescue]) -> String {
             Cell::new(relative(now, rescue.note.time), Style::Dim),
         ]);
     }
-    let mut text = String::new();
-    table.render(&mut text, Extent::stdout(), Palette::stdout());
-    text
+    table.to_text()
 }
 
 fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {

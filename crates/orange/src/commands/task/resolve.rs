@@ -1,24 +1,26 @@
 //! `orange task resolve`: work that landed another way. Says what git sees of it, and asks where git sees nothing.
 
 use super::update::{finish_with, moved};
-use crate::error::Result;
+use crate::completion::{Wanted, tasks};
 use crate::question::confirm;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::naming::counted;
+use orange_engine::Result;
 use orange_engine::git::contained::Landed;
 use orange_engine::git::short;
 use orange_engine::verbs::resolve;
 use orange_engine::views::results::Landing;
 
-/// End a task whose work landed another way
+/// End a task whose work is in another way: squashed, picked, done by hand, not needed any more (→ done)
 #[derive(Debug, Args)]
 #[command(
     after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more. The branch stays, and what is not committed is saved.\n\nExamples:\n  orange task resolve TASK-001 --message \"squashed into main\"\n  orange task resolve TASK-001 --message \"not needed any more\" --yes"
 )]
 pub(crate) struct ResolveArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// How the work got in
     #[arg(long, value_name = "TEXT")]

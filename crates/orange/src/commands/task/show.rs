@@ -8,7 +8,7 @@ mod workspace;
 use super::deps::linked_text;
 use super::diff::stat_text;
 use super::{style, why};
-use crate::error::Result;
+use crate::completion::{Wanted, tasks};
 use crate::session::Session;
 use crate::ui::command::spelled;
 use crate::ui::{
@@ -21,6 +21,7 @@ use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::text;
 use orange_core::timeline::hooks;
+use orange_engine::Result;
 use orange_engine::harness::NONE;
 use orange_engine::sessions::permissions::SaidBy;
 use orange_engine::views::{
@@ -28,13 +29,14 @@ use orange_engine::views::{
 };
 use std::fmt::Write;
 
-/// Show a task
+/// Show a task with its fields, links, hooks and text
 #[derive(Debug, Args)]
 #[command(
     after_help = "On a terminal a long body is cut, and the last line says why the task is where it is.\n\nExamples:\n  orange task show TASK-001\n  orange task show TASK-001 --full | less\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
     /// All of its history, every hook too
     #[arg(long)]
@@ -65,8 +67,7 @@ pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     for entry in detail.task.timeline.iter_mut().flatten() {
         entry.words = spelled(&entry.words).into();
     }
-    session.finish(&detail, || to_text(&detail, args) + &last);
-    Ok(())
+    session.finish(&detail, || to_text(&detail, args) + &last)
 }
 
 fn to_text(detail: &TaskDetail, args: &ShowArgs) -> String {

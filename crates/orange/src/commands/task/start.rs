@@ -2,7 +2,7 @@
 
 use super::permissions::choose_once;
 use super::{update, word};
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, projects, tasks, words};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::clean;
@@ -11,11 +11,13 @@ use orange_core::history::Event;
 use orange_core::history::payload::AgentSpawned;
 use orange_core::task::{Queue, Task};
 use orange_core::workflow::Role;
+use orange_core::{Action, text};
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
 use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::verbs::{self};
 use orange_engine::views::{TaskResult, list};
+use orange_engine::{Error, Result, err};
 use std::fmt::Write;
 
 /// Start a task that is pending
@@ -28,6 +30,7 @@ Examples:
   orange task spawn TASK-001 --force      in spite of open dependencies")]
 pub(crate) struct SpawnArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Pending))]
     id: Option<String>,
     /// In spite of open dependencies and of `agents.limit`
     #[arg(long)]
@@ -44,9 +47,10 @@ Examples:
   orange task respawn TASK-001 --message \"the tests need --release\"")]
 pub(crate) struct RespawnArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::InSession))]
     id: Option<String>,
     /// worker or reviewer (default: the one that the status asks for)
-    #[arg(long, value_parser = word::<Role>)]
+    #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
     /// Something to tell it at once
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -72,7 +76,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N")]
     max: Option<usize>,
     /// Only of this project
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
 }
 
@@ -90,8 +94,7 @@ pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
                 queued: Some(Some(&why)),
                 ..TaskResult::new(&task, &message)
             };
-            session.finish(result, || format!("{message}\n"));
-            Ok(())
+            session.finish(result, || format!("{message}\n"))
         }
     }
 }
@@ -111,10 +114,7 @@ pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let message = args.message.as_deref();
     if message.is_some_and(|text| text.trim().is_empty()) {
-        return Err(CommandError::usage(
-            "--message is empty",
-            "leave it out, or say something",
-        ));
+        return Err(err!(Usage, "--message is empty").hint("leave it out, or say something"));
     }
     choose_for(session, &place)?;
     let done = verbs::respawn::respawn(&session.call, place, args.role, message)?;
@@ -124,8 +124,7 @@ pub(crate) fn respawn(session: &Session, args: &RespawnArgs) -> Result<()> {
         agents: Some(&spawned),
         ..TaskResult::new(&task, &text)
     };
-    session.finish(result, || format!("{text}\n{}", lines(&task, &spawned)));
-    Ok(())
+    session.finish(result, || format!("{text}\n{}", lines(&task, &spawned)))
 }
 
 pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
@@ -152,7 +151,7 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
             );
         }
         text
-    });
+    })?;
     for outcome in &outcomes {
         if let StartOutcome::Started(changed) = outcome {
             update::failure(&changed.done.task, &changed.done.failed)?;
@@ -162,7 +161,7 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
 }
 
 /// `orange run` alone starts nothing: what it could start is told.
-fn not_said(session: &Session, projects: Vec<String>) -> Result<CommandError> {
+fn not_said(session: &Session, projects: Vec<String>) -> Result<Error> {
     const NAMED: usize = 5;
     let ready = list::list(
         &session.call,
@@ -183,12 +182,10 @@ fn not_said(session: &Session, projects: Vec<String>) -> Result<CommandError> {
         count if count > NAMED => format!("{} and {} more", keys.join(", "), count - NAMED),
         _ => keys.join(", "),
     };
-    Ok(CommandError::usage(
-        "it is not said what is to be run",
-        format!(
-            "`orange run --ready` starts what nothing holds back ({which}); `orange task spawn ID` starts one"
-        ),
-    ))
+    Ok(err!(Usage, "it is not said what is to be run").hint(text!(
+        "{} starts what nothing holds back ({which}); `orange task spawn ID` starts one",
+        Action::start_ready()
+    )))
 }
 
 /// The agents that a command started, and how to get to them.

@@ -1,20 +1,23 @@
 //! `orange task attach`, `send` and `request-changes`: a person and an agent.
 
 use super::{update, word};
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, tasks, words};
+use crate::input;
 use crate::output::{self, named};
 use crate::session::Session;
 use clap::Args;
 use orange_core::workflow::Role;
+use orange_core::{Action, text};
 use orange_engine::verbs::send::Sent;
 use orange_engine::views::TaskResult;
-use orange_engine::{err, verbs};
-use std::io::{IsTerminal, Read};
+use orange_engine::{Result, err, verbs};
+use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long `send` waits to see whether a message is taken.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Go to a task's tmux session
 #[derive(Debug, Args)]
@@ -26,9 +29,10 @@ Examples:
   orange task attach TASK-001 --role reviewer")]
 pub(crate) struct AttachArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::InSession))]
     id: Option<String>,
     /// The window of the worker or of the reviewer
-    #[arg(long, value_parser = word::<Role>)]
+    #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
 }
 
@@ -43,6 +47,7 @@ Examples:
   git diff | orange task send TASK-001 -")]
 pub(crate) struct SendArgs {
     /// The task
+    #[arg(add = tasks(Wanted::InSession))]
     id: String,
     /// What to say; - is standard input, and after -- it may begin with a hyphen
     #[arg(required = true, value_name = "TEXT")]
@@ -51,11 +56,11 @@ pub(crate) struct SendArgs {
     #[arg(long)]
     interrupt: bool,
     /// worker or reviewer
-    #[arg(long, value_parser = word::<Role>, default_value = "worker")]
+    #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS), default_value = "worker")]
     role: Role,
 }
 
-/// Send a reviewed task back to its worker
+/// Send a reviewed task back to its worker (reviewing → working)
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Your words are added to TASK.md as `## Changes requested`, and the worker is told. Rounds of review count anew.
@@ -65,6 +70,7 @@ Examples:
   orange task request-changes TASK-001 - < notes.md")]
 pub(crate) struct RequestChangesArgs {
     /// The task
+    #[arg(add = tasks(Wanted::Reviewing))]
     id: String,
     /// What should be changed; - is standard input, and after -- it may begin with a hyphen
     #[arg(required = true, value_name = "TEXT")]
@@ -81,26 +87,20 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
             .chain(command.get_args())
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
-        session.finish(named("command", &words), String::new);
-        return Ok(());
+        return session.finish(named("command", &words), String::new);
     }
     let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !attach.switches && !on_terminal {
-        return Err(CommandError(
-            err!(ConditionUnmet, "attaching needs a terminal")
-                .hint("look at the screen instead: `orange task peek`"),
-        ));
+        return Err(err!(ConditionUnmet, "attaching needs a terminal")
+            .hint("look at the screen instead: `orange task peek`"));
     }
     output::notices(&session.call.take_notices());
     let error = attach.command().exec();
-    Err(CommandError(err!(
-        Failed,
-        "tmux cannot be started: {error}"
-    )))
+    Err(err!(Failed, "tmux cannot be started: {error}"))
 }
 
 pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
-    let text = words(&args.text)?;
+    let text = message(&args.text)?;
     let place = session.task(Some(&args.id))?;
     let (task, sent) = verbs::send::send(
         &session.call,
@@ -108,7 +108,7 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
         args.role,
         &text,
         args.interrupt,
-        PATIENCE,
+        TIMEOUT,
     )?;
     let label = task.label();
     let (state, message) = match &sent {
@@ -118,46 +118,33 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
             format!("{label}: queued, {why}; it is told when it can be"),
         ),
         Sent::Failed(why) => {
-            return Err(CommandError(
-                err!(Failed, "the message to {label} was not delivered: {why}").hint(format!(
-                    "it is kept with the task; look at the window: `orange task attach {label}`"
+            return Err(
+                err!(Failed, "the message to {label} was not delivered: {why}").hint(text!(
+                    "it is kept with the task; look at the window: {}",
+                    Action::attach(label)
                 )),
-            ));
+            );
         }
     };
     let result = TaskResult {
         state: Some(state),
         ..TaskResult::new(&task, &message)
     };
-    session.finish(result, || format!("{message}\n"));
-    Ok(())
+    session.finish(result, || format!("{message}\n"))
 }
 
 pub(crate) fn request_changes(session: &Session, args: &RequestChangesArgs) -> Result<()> {
-    let text = words(&args.text)?;
+    let text = message(&args.text)?;
     let place = session.task(Some(&args.id))?;
     let changed = verbs::request_changes::request_changes(&session.call, place, &text)?;
     update::finish(session, &changed, &update::moved(&changed))
 }
 
 /// The words as they were typed; `-` alone is standard input.
-fn words(words: &[String]) -> Result<String> {
-    const LARGEST: u64 = 1024 * 1024;
-    if words != ["-"] {
-        return Ok(words.join(" "));
+fn message(words: &[String]) -> Result<String> {
+    if words == ["-"] {
+        input::text(Path::new("-"), 1)
+    } else {
+        Ok(words.join(" "))
     }
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().take(LARGEST).read_to_end(&mut bytes);
-    read.map_err(|error| {
-        CommandError::usage(
-            format!("standard input: {error}"),
-            "give the text as an argument",
-        )
-    })?;
-    String::from_utf8(bytes).map_err(|_| {
-        CommandError::usage(
-            "standard input is not UTF-8 text",
-            "convert it first, for instance with iconv",
-        )
-    })
 }

@@ -1,7 +1,8 @@
 //! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
 
+use super::fields::FieldArgs;
 use super::status;
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, branches, statuses, tasks};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
@@ -9,15 +10,16 @@ use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use orange_engine::verbs::change::{self, Change, Changed, Edit};
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::Landing;
 use orange_engine::workspaces::Acquired;
-use orange_engine::{Code, Error};
+use orange_engine::{Result, err};
 use serde_json::Value;
 use std::fmt::Write;
 
-/// Change a task
+/// Change a task's fields or status
 #[derive(Debug, Args)]
 #[command(after_help = "\
 An empty value clears a field: --target-branch \"\".
@@ -29,9 +31,10 @@ Examples:
   orange task update --status working        inside a workspace: its task")]
 pub(crate) struct UpdateArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
     /// Move it there, if the workflow allows it
-    #[arg(long, value_parser = status)]
+    #[arg(long, value_parser = status, add = statuses())]
     status: Option<Status>,
     /// Start it in spite of open dependencies, or mark it done without a review
     #[arg(long, requires = "status")]
@@ -40,58 +43,21 @@ pub(crate) struct UpdateArgs {
     #[arg(long, allow_hyphen_values = true)]
     summary: Option<String>,
     /// Its branch; without a name the one checked out in its workspace
-    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, add = branches())]
     branch: Option<Option<String>>,
-    /// critical, high, normal or low
-    #[arg(long)]
-    priority: Option<String>,
-    /// active or backlog
-    #[arg(long)]
-    queue: Option<String>,
-    /// feature, bug, refactor, chore, docs or test
-    #[arg(long)]
-    category: Option<String>,
-    /// trivial, small, medium, large or greenfield
-    #[arg(long)]
-    weight: Option<String>,
-    /// Where the work goes
-    #[arg(long, value_name = "BRANCH")]
-    target_branch: Option<String>,
-    /// The agent CLI that works on it
-    #[arg(long, value_name = "NAME")]
-    harness: Option<String>,
-    /// The agent CLI that reviews it
-    #[arg(long, value_name = "NAME")]
-    review_harness: Option<String>,
-    /// What its agents may do without asking, from their next start on: full, edits or ask
-    #[arg(long, value_name = "MODE")]
-    permissions: Option<String>,
-    /// The model that works on it, from its next start on
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// The model that reviews it
-    #[arg(long, value_name = "MODEL")]
-    review_model: Option<String>,
-    /// How hard the worker should think, from its next start on: low, medium, high …
-    #[arg(long, value_name = "LEVEL")]
-    effort: Option<String>,
-    /// How hard the reviewer should think
-    #[arg(long, value_name = "LEVEL")]
-    review_effort: Option<String>,
-    /// Whether it needs UI tests
-    #[arg(long, value_name = "BOOL")]
-    ui_testing: Option<bool>,
+    #[command(flatten)]
+    fields: FieldArgs,
     /// A task that must be over first
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     add_blocker: Vec<String>,
     /// No longer wait for this task
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     remove_blocker: Vec<String>,
     /// A task that has to do with it
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     add_related: Vec<String>,
     /// Remove a related task
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     remove_related: Vec<String>,
     /// Give it a tag
     #[arg(long, value_name = "TAG")]
@@ -104,70 +70,55 @@ pub(crate) struct UpdateArgs {
 impl UpdateArgs {
     fn edits(&self) -> Vec<Edit> {
         let mut edits = Vec::new();
-        let texts = [
-            (Field::Summary, &self.summary),
-            (Field::Priority, &self.priority),
-            (Field::Queue, &self.queue),
-            (Field::Category, &self.category),
-            (Field::Weight, &self.weight),
-            (Field::TargetBranch, &self.target_branch),
-            (Field::Harness, &self.harness),
-            (Field::ReviewHarness, &self.review_harness),
-            (Field::Permissions, &self.permissions),
-            (Field::Model, &self.model),
-            (Field::ReviewModel, &self.review_model),
-            (Field::Effort, &self.effort),
-            (Field::ReviewEffort, &self.review_effort),
-        ];
-        for (field, text) in texts {
+        let summary = (Field::Summary, &self.summary);
+        for (field, text) in [summary].into_iter().chain(self.fields.texts()) {
             edits.extend(text.clone().map(|text| Edit::Set(field, text)));
         }
         edits.extend(self.branch.clone().map(Edit::Branch));
         edits.extend(
-            self.ui_testing
+            self.fields
+                .ui_testing
                 .map(|flag| Edit::SetFlag(Field::RequiresUiTesting, flag)),
         );
-        let removed = [
-            (Field::BlockedBy, &self.remove_blocker),
-            (Field::RelatedTo, &self.remove_related),
-            (Field::Tags, &self.remove_tag),
+        let lists = [
+            (Field::BlockedBy, &self.remove_blocker, &self.add_blocker),
+            (Field::RelatedTo, &self.remove_related, &self.add_related),
+            (Field::Tags, &self.remove_tag, &self.add_tag),
         ];
-        let added = [
-            (Field::BlockedBy, &self.add_blocker),
-            (Field::RelatedTo, &self.add_related),
-            (Field::Tags, &self.add_tag),
-        ];
-        for (field, items) in removed {
+        for (field, removed, _) in lists {
             edits.extend(
-                items
+                removed
                     .iter()
-                    .map(|item| Edit::RemoveFrom(field, item.clone())),
+                    .cloned()
+                    .map(|item| Edit::RemoveFrom(field, item)),
             );
         }
-        for (field, items) in added {
-            edits.extend(items.iter().map(|item| Edit::AddTo(field, item.clone())));
+        for (field, _, added) in lists {
+            edits.extend(added.iter().cloned().map(|item| Edit::AddTo(field, item)));
         }
         edits
     }
 }
 
-/// Hand the work over for review
+/// Hand the work over for review (working → agent-review)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Needs a `## Handoff` section in TASK.md with at least a DONE: or REMAINING: line.\n\nExample:\n  orange task complete TASK-001"
 )]
 pub(crate) struct CompleteArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
 }
 
-/// Ask for help
+/// Ask for help (→ stuck)
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  orange task stuck TASK-001 --reason \"the API key is missing\""
 )]
 pub(crate) struct StuckArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// What is in the way
     #[arg(long, value_name = "TEXT")]
@@ -181,6 +132,7 @@ pub(crate) struct StuckArgs {
 )]
 pub(crate) struct RetryHooksArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
 }
 
@@ -192,10 +144,10 @@ pub(crate) fn run(session: &Session, args: UpdateArgs) -> Result<()> {
         ..Change::default()
     };
     if change.edits.is_empty() && change.status.is_none() {
-        return Err(CommandError::usage(
-            "nothing to change was given",
-            "say what, for instance --status planning or --priority high; see `orange task update --help`",
-        ));
+        return Err(err!(Usage, "nothing to change was given").hint(text!(
+            "say what, for instance --status planning or --priority high; see {}",
+            Action::explain_fields()
+        )));
     }
     change_task(session, args.id.as_deref(), &change)
 }
@@ -280,7 +232,7 @@ pub(crate) fn finish_with(
             agents: (!spawned.is_empty()).then_some(spawned),
             ..TaskResult::new(&changed.done.task, message)
         };
-        session.finish(result, || text);
+        session.finish(result, || text)?;
     }
     failure(&changed.done.task, &changed.done.failed)
 }
@@ -290,11 +242,6 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
         return Ok(());
     };
     let label = task.label();
-    let message = format!(
-        "{label} is {} now, but Orange {}: {why}",
-        task.status,
-        hooks::failed(hook)
-    );
     let first = if why.contains("no space left") {
         "free some disk space"
     } else if why.contains(".lock': File exists") {
@@ -302,10 +249,13 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
     } else {
         "see to that"
     };
-    let error = Error::new(Code::Failed, message);
-    Err(CommandError(error.hint(format!(
-        "{first}, then `orange task retry-hooks {label}`"
-    ))))
+    let error = err!(
+        Failed,
+        "{label} is {} now, but Orange {}: {why}",
+        task.status,
+        hooks::failed(hook)
+    );
+    Err(error.hint(text!("{first}, then {}", Action::retry_hooks(label))))
 }
 
 /// As for a task that is created and started at once.

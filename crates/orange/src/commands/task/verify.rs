@@ -1,14 +1,14 @@
 //! `orange task verify`: a task's commit checked by its repository's own command, now.
 
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, tasks};
 use crate::output;
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
 use orange_core::verification::{CheckResult, Verified};
 use orange_engine::background::verify;
-use orange_engine::err;
 use orange_engine::views::{TaskResult, task};
+use orange_engine::{Result, err};
 use std::fmt::Write;
 use std::io::{IsTerminal, stderr};
 
@@ -19,6 +19,7 @@ use std::io::{IsTerminal, stderr};
 )]
 pub(crate) struct VerifyArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// Run it although the result is known
     #[arg(long)]
@@ -39,17 +40,16 @@ pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
     let words = format!("{label}: {}", sentence(&told));
     if !told.result.passed() {
         let error = err!(Failed, "{words}{}", details(&told.result));
-        return Err(CommandError(match &told.result.log {
+        return Err(match &told.result.log {
             Some(log) => error.hint(format!("all of its output is in {log}")),
             None => error,
-        }));
+        });
     }
     let result = TaskResult {
         verify: Some(&told),
         ..TaskResult::new(&task, &words)
     };
-    session.finish(result, || format!("{}\n", clean(&words)));
-    Ok(())
+    session.finish(result, || format!("{}\n", clean(&words)))
 }
 
 /// `make test` passed at abc1234 (2 min), known from before.

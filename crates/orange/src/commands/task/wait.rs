@@ -1,6 +1,6 @@
 //! `orange task wait`: until a task is somewhere.
 
-use crate::error::{CommandError, Result};
+use crate::completion::{Wanted, tasks, words};
 use crate::output;
 use crate::session::Session;
 use crate::ui::command::spelled;
@@ -8,11 +8,11 @@ use clap::Args;
 use orange_core::choice;
 use orange_core::config::time_span;
 use orange_core::task::Task;
-use orange_core::text;
 use orange_core::workflow::Intent;
+use orange_core::{Action, text};
 use orange_engine::store::Place;
 use orange_engine::views::{TaskResult, TaskView, task, why};
-use orange_engine::{Code, Error, err, tx};
+use orange_engine::{Error, Result, err, tx};
 use std::time::{Duration, Instant};
 
 /// How often the task's files are looked at.
@@ -33,17 +33,18 @@ Examples:
   orange task wait TASK-001 --for reviewing --timeout 10m")]
 pub(crate) struct WaitArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
     /// needs-me, reviewing or done
-    #[arg(long = "for", value_name = "GOAL", value_parser = super::word::<Goal>)]
+    #[arg(long = "for", value_name = "GOAL", value_parser = super::word::<Goal>, add = words(Goal::WORDS))]
     goal: Goal,
     /// Give up after this long: 90s, 10m, 1h; a bare number is seconds
-    #[arg(long, value_name = "TIME", value_parser = patience)]
+    #[arg(long, value_name = "TIME", value_parser = timeout)]
     timeout: Option<Duration>,
 }
 
 /// A time as everywhere; 0 looks once.
-fn patience(text: &str) -> std::result::Result<Duration, String> {
+fn timeout(text: &str) -> std::result::Result<Duration, String> {
     match text.parse() {
         Ok(0_u32) => Ok(Duration::ZERO),
         _ => time_span(text).ok_or_else(|| "a time is needed: 90s, 10m, 1h".to_owned()),
@@ -52,7 +53,7 @@ fn patience(text: &str) -> std::result::Result<Duration, String> {
 
 pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let deadline = args.timeout.map(|patience| Instant::now() + patience);
+    let deadline = args.timeout.map(|timeout| Instant::now() + timeout);
     let mut stamp = None;
     let mut late = None;
     let mut told = String::new();
@@ -63,13 +64,12 @@ pub(crate) fn run(session: &Session, args: &WaitArgs) -> Result<()> {
             let view = task::view(&session.call, place.clone())?;
             if let Some(broken) = &view.damaged {
                 // Nothing moves it before it is repaired.
-                return Err(CommandError(tx::damaged(&place, broken)));
+                return Err(tx::damaged(&place, broken));
             }
             if let Some(message) = reached(session, &view, args.goal, is_first)? {
-                session.finish(TaskResult::new(&view.task, &message), || {
+                return session.finish(TaskResult::new(&view.task, &message), || {
                     format!("{message}\n")
                 });
-                return Ok(());
             }
             late = Some(too_late(&view.task, args.goal));
             tell_what_a_start_waits_for(session, &view, &mut told)?;
@@ -107,15 +107,17 @@ fn tell_what_a_start_waits_for(
     Ok(())
 }
 
-fn too_late(task: &Task, goal: Goal) -> CommandError {
+fn too_late(task: &Task, goal: Goal) -> Error {
     let (label, stands) = (task.label(), task.status.phrase());
     let not_yet = match goal {
         Goal::NeedsMe => "does not need you yet".to_owned(),
         Goal::Reviewing | Goal::Done => format!("is not {goal} yet"),
     };
-    let message = format!("the time is over: {label} {stands} and {not_yet}");
-    let error = Error::new(Code::ConditionUnmet, message);
-    CommandError(error.hint(format!("`orange task why {label}` says what it waits for")))
+    err!(
+        ConditionUnmet,
+        "the time is over: {label} {stands} and {not_yet}"
+    )
+    .hint(text!("{} says what it waits for", Action::explain(label)))
 }
 
 /// What changes when anything happens to the task: lengths and times of its two files.
@@ -153,14 +155,12 @@ fn reached(
     }
     if task.status.is_terminal() {
         let label = task.label();
-        return Err(CommandError(
-            err!(
-                ConditionUnmet,
-                "{label} is {} and will not get to {goal}",
-                task.status
-            )
-            .hint(format!("`orange task show {label}` tells what happened")),
-        ));
+        return Err(err!(
+            ConditionUnmet,
+            "{label} is {} and will not get to {goal}",
+            task.status
+        )
+        .hint(text!("{} tells what happened", Action::show(label, false))));
     }
     Ok(None)
 }

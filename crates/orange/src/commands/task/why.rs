@@ -1,20 +1,22 @@
 //! `orange task why`: one line.
 
-use crate::error::Result;
+use crate::completion::{Wanted, tasks};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::command::{command, spelled};
 use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::task::Status;
+use orange_engine::Result;
 use orange_engine::views::{Explanation, explain, task};
 use serde::Serialize;
 
-/// Say why a task is where it is
+/// Say in one line why a task is where it is and what moves it on
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  orange task why TASK-002\n  orange task why TASK-002 --json")]
 pub(crate) struct WhyArgs {
     /// The task (default: the one you are in)
+    #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
 }
 
@@ -66,6 +68,5 @@ pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
         too_early: answer.too_early,
         needs_human: answer.needs_human,
     };
-    session.finish(named("why", told), || to_text(&answer, Extent::stdout()));
-    Ok(())
+    session.finish(named("why", told), || to_text(&answer, Extent::stdout()))
 }

@@ -1,9 +1,9 @@
 //! Which of the words given to `task create` name the branch, and which say what is to be done.
 
-use crate::error::{CommandError, Result};
 use crate::ui::clean;
 use orange_core::naming::is_sentence;
 use orange_core::task::Task;
+use orange_engine::{Result, err};
 
 /// The words as they were typed.
 pub(super) struct Words {
@@ -46,10 +46,8 @@ impl Words {
             .is_none_or(|first| is_sentence(first) || first.is_empty());
         if let Some(summary) = self.summary {
             if is_text && words().any(|word| !word.trim().is_empty()) || !self.rest.is_empty() {
-                return Err(CommandError::usage(
-                    "the summary is given twice",
-                    "leave --summary out, or the words",
-                ));
+                return Err(err!(Usage, "the summary is given twice")
+                    .hint("leave --summary out, or the words"));
             }
             return Ok(Naming::new(self.first.filter(|_| !is_text), &[summary]));
         }

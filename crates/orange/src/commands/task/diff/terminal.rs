@@ -2,10 +2,10 @@
 //! cannot be told from those that a file brings along, so git gives none, every line is made safe, and the colours
 //! (git's own, unless changed) are put in afterwards.
 
-use crate::error::Result;
 use crate::output;
 use crate::pager::Pager;
 use crate::ui::{Palette, Style, clean_block};
+use orange_engine::Result;
 use orange_engine::git::diff::{self, Shape, Sides, Sink, pager};
 
 /// Where the lines go, once there is one.

@@ -1,9 +1,10 @@
 //! One command for several tasks: a line for each, and the exit code of the worst.
 
-use crate::error::{CommandError, Result, exit_code};
+use crate::error::{ErrorView, exit_code, report};
 use crate::session::Session;
 use orange_core::task::Task;
 use orange_engine::verbs::start;
+use orange_engine::{Error, Result};
 use serde::Serialize;
 
 /// What became of one task.
@@ -15,7 +16,7 @@ pub(super) struct Done {
     pub(super) children: Option<Vec<Task>>,
     /// It is done, but not whole.
     #[serde(skip)]
-    pub(super) failure: Option<CommandError>,
+    pub(super) failure: Option<Error>,
 }
 
 impl Done {
@@ -33,14 +34,14 @@ impl Done {
 #[derive(Serialize)]
 struct Outcomes<'a> {
     tasks: &'a [Done],
-    errors: &'a [CommandError],
+    errors: Vec<ErrorView<'a>>,
 }
 
 /// The outcomes, told as they come.
 pub(super) struct Each {
     wanted: usize,
     done: Vec<Done>,
-    failed: Vec<CommandError>,
+    failed: Vec<Error>,
 }
 
 impl Each {
@@ -64,17 +65,13 @@ impl Each {
 
     /// One task is told of as ever; several as a list, with what went wrong beside it.
     pub(super) fn finish(mut self, session: &Session) -> Result<()> {
-        let worst = self
-            .failed
-            .iter()
-            .map(|error| exit_code(error.0.code))
-            .max();
+        let worst = self.failed.iter().map(|error| exit_code(error.code)).max();
         if self.wanted > 1 && session.json {
             let outcomes = Outcomes {
                 tasks: &self.done,
-                errors: &self.failed,
+                errors: self.failed.iter().map(ErrorView::of).collect(),
             };
-            session.finish(outcomes, String::new);
+            session.finish(outcomes, String::new)?;
             return match worst {
                 None => Ok(()),
                 // The value says what; the exit code is for scripts.
@@ -86,7 +83,7 @@ impl Each {
         }
         if !self.done.is_empty() && (!session.json || self.failed.is_empty()) {
             let line = |done: &Done| format!("{}\n", done.message);
-            session.finish(self.done.first(), || self.done.iter().map(line).collect());
+            session.finish(self.done.first(), || self.done.iter().map(line).collect())?;
         }
         let last = match worst {
             None => return Ok(()),
@@ -94,13 +91,13 @@ impl Each {
                 let at = self
                     .failed
                     .iter()
-                    .rposition(|error| exit_code(error.0.code) == code);
+                    .rposition(|error| exit_code(error.code) == code);
                 self.failed.remove(at.unwrap_or_default())
             }
         };
         // The worst is what the command ends with.
         for error in &self.failed {
-            error.report(false);
+            report(error, false);
         }
         Err(last)
     }

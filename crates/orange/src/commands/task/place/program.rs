@@ -1,10 +1,9 @@
 //! Another program of the user's takes the place of this one (same terminal, same process, its own exit code), or
 //! has the terminal for a while.
 
-use crate::error::{CommandError, Result};
 use orange_engine::error::plain;
 use orange_engine::git::{REAL_OBJECTS, REDIRECTING};
-use orange_engine::{Code, Error};
+use orange_engine::{Code, Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -84,7 +83,7 @@ impl Program {
         ended.map_err(|error| self.cannot_start(&error))
     }
 
-    fn cannot_start(&self, error: &std::io::Error) -> CommandError {
+    fn cannot_start(&self, error: &std::io::Error) -> Error {
         let name = self.name.to_string_lossy();
         let (message, hint) = match error.kind() {
             ErrorKind::NotFound if self.name.as_bytes().contains(&b'/') => (
@@ -100,7 +99,7 @@ impl Program {
                 "check that it is a program and may be executed",
             ),
         };
-        CommandError(Error::new(Code::NoCommand, message).hint(hint))
+        Error::new(Code::NoCommand, message).hint(hint)
     }
 }
 
