@@ -1,6 +1,7 @@
 //! Who runs this command. A process below `run-agent` is that run, whatever its environment says; elsewhere the
 //! environment tells. This stops accidents and simple tricks, not malice: an agent runs as the same user.
 
+use orange_core::choice::NotAllowed;
 use orange_core::workflow::Role;
 use orange_engine::runs::{is_below_check, run_above};
 use orange_engine::workspaces::CHECK_MARK;
@@ -27,10 +28,7 @@ pub(crate) fn find(home: &Path) -> Result<Caller> {
     let Some(task) = variable("ORANGE_TASK_ID") else {
         return Ok(Caller::Human);
     };
-    let role = match variable("ORANGE_ROLE") {
-        Some(word) => parse_role(&word)?,
-        None => Role::Worker,
-    };
+    let role = role("unset ORANGE_TASK_ID and ORANGE_ROLE if you are not an agent")?;
     let run = variable("ORANGE_RUN_ID");
     Ok(Caller::Agent { task, role, run })
 }
@@ -72,12 +70,11 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn parse_role(word: &str) -> Result<Role> {
+/// The role that the environment names; a worker unless it does.
+pub(crate) fn role(hint: &str) -> Result<Role> {
+    let word = variable("ORANGE_ROLE").unwrap_or_else(|| Role::Worker.to_string());
     word.parse()
-        .map_err(|error: orange_core::choice::NotAllowed| {
-            err!(Usage, "ORANGE_ROLE: {error}")
-                .hint("unset ORANGE_TASK_ID and ORANGE_ROLE if you are not an agent")
-        })
+        .map_err(|error: NotAllowed| err!(Usage, "ORANGE_ROLE: {error}").hint(hint))
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ pub(crate) struct Settings {
     pub(crate) json: bool,
 }
 
-/// How the play ended.
 enum Ending {
     Complete,
     Late,

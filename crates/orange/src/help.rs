@@ -3,7 +3,7 @@
 pub(crate) mod after;
 pub(crate) mod files;
 pub(crate) mod groups;
-mod tables;
+pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 pub(crate) mod topics;
@@ -29,13 +29,10 @@ pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<
             return Err(err!(Usage, "{word:?} is neither a command nor a topic")
                 .hint(format!("did you mean `orange help task {word}`?")));
         }
-        if !known.contains(word) {
-            return Err(unknown(&words[..position], word, &known));
-        }
-        command = match command.find_subcommand_mut(word) {
-            Some(below) => below,
-            None => return Err(unknown(&words[..position], word, &known)),
-        };
+        let below = command.find_subcommand_mut(word);
+        command = below
+            .filter(|_| known.contains(word))
+            .ok_or_else(|| unknown(&words[..position], word, &known))?;
     }
     Ok(command)
 }

@@ -41,7 +41,6 @@ fn subscriber(file: LogFile, filter: LevelFilter) -> impl Subscriber + Send + Sy
         .with(JsonLines { file })
 }
 
-/// Turns each event into a line of JSON.
 struct JsonLines {
     file: LogFile,
 }

@@ -4,15 +4,18 @@ use crate::cli;
 use crate::error::EXIT_CODES;
 use crate::help::after::After;
 use crate::help::files::FILES;
+use crate::help::tables::entries;
 use crate::help::{command_of, groups, is_shown, topics, variables};
 use clap::{Arg, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 use orange_engine::Result;
+use serde::Serialize;
 
 /// An empty argument. The version says how old a page is.
 const NO_DATE: &str = "\"\"";
 
+#[derive(Serialize)]
 pub(crate) struct Page {
     /// `orange-task-merge.1`
     pub(crate) file: String,
@@ -160,7 +163,6 @@ fn describe(roff: &mut Roff, paragraph: &str) {
     }
 }
 
-/// Lines as they are.
 fn unfilled<'a>(roff: &mut Roff, lines: impl Iterator<Item = &'a str>) {
     roff.control("nf", []);
     for line in lines {
@@ -202,15 +204,15 @@ fn tables(roff: &mut Roff) {
         entry(roff, bold(code.to_string()), meaning);
     }
     roff.control("SH", ["ENVIRONMENT"]);
-    for (name, what) in variables::READ {
-        entry(roff, bold(*name), what);
+    for (name, what) in entries(variables::READ) {
+        entry(roff, bold(name), what);
     }
     let settings =
         "a setting can be overridden by a variable: agents.harness by ORANGE_AGENTS_HARNESS";
     entry(roff, italic("ORANGE_…"), settings);
     roff.control("SH", ["FILES"]);
-    for (path, what) in FILES {
-        entry(roff, italic(*path), what);
+    for (path, what) in entries(FILES) {
+        entry(roff, italic(path), what);
     }
     roff.control("SH", ["TOPICS"]);
     for topic in topics::ALL {

@@ -1,5 +1,6 @@
 //! What every command needs: the engine, where we are, and how to print.
 
+use crate::commands::task::place::program::variable;
 use crate::output;
 use crate::ui::command::spelled;
 use crate::ui::{Extent, wrapped};
@@ -125,10 +126,8 @@ impl Session {
         if let Some(name) = named {
             return Ok(Some(name.to_owned()));
         }
-        match find::project_at(&self.call, &self.folder.clone())? {
-            None => Ok(self.own_task().map(|own| own.project)),
-            found => Ok(found),
-        }
+        let here = find::project_at(&self.call, &self.folder)?;
+        Ok(here.or_else(|| Some(self.own_task()?.project)))
     }
 
     /// The agent's own task, wherever it has gone meanwhile.
@@ -156,11 +155,10 @@ impl Session {
             let project = self.project(None)?;
             return find::find(&self.call, name, project.as_deref());
         }
-        if let Caller::Agent { task, .. } = self.caller.clone() {
-            return find::find(&self.call, &task, None);
+        if let Caller::Agent { task, .. } = &self.caller {
+            return find::find(&self.call, task, None);
         }
-        let folder = self.folder.clone();
-        find::task_at(&self.call, &folder)?.ok_or_else(|| {
+        find::task_at(&self.call, &self.folder)?.ok_or_else(|| {
             err!(
                 Usage,
                 "no task given, and this directory is not a task's workspace"
@@ -250,13 +248,11 @@ fn start_log(call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// The variables that are text.
 fn readable_variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Settings that the environment gives.
 fn variables() -> Vec<Override> {
     let named = Setting::all()
         .iter()
@@ -308,43 +304,34 @@ pub(crate) fn own_program() -> Result<PathBuf> {
     })
 }
 
-pub(crate) fn home() -> Result<PathBuf> {
-    if let Some(home) = std::env::var_os("ORANGE_HOME").filter(|home| !home.is_empty()) {
-        let home = PathBuf::from(home);
-        if !home.is_absolute() {
-            return Err(err!(
-                Usage,
-                "ORANGE_HOME is {}, which is another folder wherever you are",
-                home.display()
-            )
-            .hint("set it to a path that begins with /"));
-        }
-        return usable(home);
-    }
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    let home =
-        home.ok_or_else(|| err!(Usage, "there is no home folder").hint("set HOME or ORANGE_HOME"))?;
-    usable(home.join("orange"))
-}
-
 /// A home that is not there yet is made by the first command that writes.
-fn usable(home: PathBuf) -> Result<PathBuf> {
+pub(crate) fn home() -> Result<PathBuf> {
+    let named = variable("ORANGE_HOME").map(PathBuf::from);
+    let of_user = || Some(std::env::home_dir()?.join("orange"));
+    let is_named = named.is_some();
+    let home = named
+        .or_else(of_user)
+        .filter(|home| is_named || home.is_absolute())
+        .ok_or_else(|| err!(Usage, "there is no home folder").hint("set HOME or ORANGE_HOME"))?;
+    let shown = home.display();
+    if !home.is_absolute() {
+        return Err(err!(
+            Usage,
+            "ORANGE_HOME is {shown}, which is another folder wherever you are"
+        )
+        .hint("set it to a path that begins with /"));
+    }
     if home.to_str().is_none() {
         // Settings, links, git and agents are told of it as text.
-        return Err(
-            err!(Usage, "the home is {}, which is not UTF-8", home.display())
-                .hint("set ORANGE_HOME to a path in UTF-8"),
-        );
+        return Err(err!(Usage, "the home is {shown}, which is not UTF-8")
+            .hint("set ORANGE_HOME to a path in UTF-8"));
     }
-    let in_the_way = std::fs::metadata(&home).is_ok_and(|found| !found.is_dir());
-    if in_the_way {
-        Err(err!(
+    if std::fs::metadata(&home).is_ok_and(|found| !found.is_dir()) {
+        return Err(err!(
             Storage,
-            "{} is a file, and orange keeps its state in a folder of that name",
-            home.display()
+            "{shown} is a file, and orange keeps its state in a folder of that name"
         )
-        .hint("move it away, or set ORANGE_HOME to another folder"))
-    } else {
-        Ok(home)
+        .hint("move it away, or set ORANGE_HOME to another folder"));
     }
+    Ok(home)
 }

@@ -21,7 +21,7 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::os::fd::AsFd;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use text::{clean, clean_block, fitted};
-pub(crate) use time::{ago, clock, lasting, relative};
+pub(crate) use time::{ago, lasting, local, relative};
 pub(crate) use wrap::{wrapped, wrapped_prose, wrapped_under};
 
 /// The width assumed where neither the terminal nor `COLUMNS` says anything.
@@ -37,19 +37,17 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
-    /// The room standard output offers.
     pub(crate) fn stdout() -> Extent {
-        if stdout().is_terminal() {
-            Extent::Columns(terminal_width())
-        } else {
-            Extent::Unlimited
-        }
+        Extent::of(stdout())
     }
 
-    /// The room for messages.
     pub(crate) fn stderr() -> Extent {
-        if stderr().is_terminal() {
-            Extent::Columns(width_of(stderr()))
+        Extent::of(stderr())
+    }
+
+    fn of(stream: impl IsTerminal + AsFd) -> Extent {
+        if stream.is_terminal() {
+            Extent::Columns(width_of(stream))
         } else {
             Extent::Unlimited
         }

@@ -23,7 +23,6 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 
-/// How much of a text is read.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 /// Run an agent in this window (Orange starts this by itself)
@@ -204,7 +203,6 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
     Ok(())
 }
 
-/// What an agent says in its own words.
 fn report(folder: &RunFolder, args: &SignalArgs, text: String) -> Result<()> {
     let Some(kind) = args.signal else {
         return Ok(());

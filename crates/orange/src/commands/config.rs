@@ -111,7 +111,6 @@ pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
     true
 }
 
-/// Whether it changes a setting.
 pub(crate) fn changes(command: &ConfigCommand) -> bool {
     matches!(
         command,

@@ -20,12 +20,7 @@ pub(crate) enum HarnessCommand {
 }
 
 pub(crate) fn run(session: &Session, command: &HarnessCommand) -> Result<()> {
-    match command {
-        HarnessCommand::List => list(session),
-    }
-}
-
-fn list(session: &Session) -> Result<()> {
+    let HarnessCommand::List = command;
     let harnesses = harnesses::harnesses(&session.call)?;
     session.finish(
         json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
@@ -33,7 +28,7 @@ fn list(session: &Session) -> Result<()> {
     )
 }
 
-/// What people choose by comes first, and stays where there is little room.
+/// What people choose by comes first, and stays where there is little room. After name and version come capabilities.
 const COLUMNS: &[Column] = &[
     Column::new("NAME"),
     Column::new("VERSION"),
@@ -48,19 +43,6 @@ const COLUMNS: &[Column] = &[
     Column::new("EFFORT").priority(8),
 ];
 
-/// The columns after name and version, as the catalogue calls them.
-const SUPPORTS: [&str; 9] = [
-    "permissions",
-    "resume",
-    "headless",
-    "signals",
-    "delivery",
-    "usage",
-    "usage limits",
-    "model",
-    "effort",
-];
-
 fn as_text(harnesses: &[Listed]) -> String {
     let mut table = Table::new(COLUMNS);
     for harness in harnesses {
@@ -71,7 +53,8 @@ fn as_text(harnesses: &[Listed]) -> String {
         };
         let mut row = vec![Cell::from(harness.name.as_str()), version];
         let supports = harness.adapter.supports();
-        row.extend(SUPPORTS.map(|column| Cell::from(supports.cell(column))));
+        let columns = COLUMNS.iter().skip(row.len());
+        row.extend(columns.map(|column| Cell::from(supports.cell(&column.header.to_lowercase()))));
         table.row(row);
     }
     let mut text = table.to_text();

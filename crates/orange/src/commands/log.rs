@@ -11,6 +11,8 @@ use crate::session::Session;
 use crate::signals::Signals;
 use clap::Args;
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::event_log::COMPONENTS;
@@ -85,24 +87,16 @@ fn since(text: &str) -> std::result::Result<Since, String> {
 
 /// A time span before now, or a time here.
 fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
-    if let Some(span) = time_span(text) {
-        return Timestamp::now()
-            .checked_sub(span)
-            .map_err(|error| error.to_string());
+    let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
+    let days = days.map(|days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
+    if let Some(span) = time_span(text).or(days) {
+        let time = Timestamp::now().checked_sub(span);
+        return time.map_err(|error| error.to_string());
     }
-    let here = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::system()).ok();
-    let days = text
-        .strip_suffix('d')
-        .and_then(|days| days.parse::<i64>().ok());
-    let time = days
-        .and_then(|days| {
-            let hours = days.checked_mul(24).filter(|hours| *hours >= 0)?;
-            let span = jiff::SignedDuration::try_from_hours(hours)?;
-            Timestamp::now().checked_sub(span).ok()
-        })
-        .or_else(|| text.parse::<Timestamp>().ok())
-        .or_else(|| Some(here(text.parse().ok()?)?.timestamp()));
-    time.ok_or_else(|| "neither a time span (30m, 8h, 2d) nor a time (2026-11-15 03:00)".to_owned())
+    let here = |time: DateTime| time.to_zoned(TimeZone::system()).ok();
+    let time = text.parse::<Timestamp>().ok();
+    time.or_else(|| Some(here(text.parse().ok()?)?.timestamp()))
+        .ok_or_else(|| "neither a time span (30m, 8h, 2d) nor a time (2026-11-15 03:00)".to_owned())
 }
 
 pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
@@ -176,7 +170,6 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     Ok(())
 }
 
-/// What was looked for, and is not there.
 fn nothing(args: &LogArgs) -> String {
     let mut text = match args.level.as_deref() {
         Some("error") => "no errors".to_owned(),

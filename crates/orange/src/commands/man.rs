@@ -2,12 +2,11 @@
 
 use crate::completion::commands;
 use crate::man::{self, Page};
-use crate::output;
+use crate::output::{self, named};
 use crate::ui::clean;
 use clap::{Args, ValueHint};
 use orange_engine::error::plain;
 use orange_engine::{Result, err};
-use serde_json::json;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,8 +40,7 @@ pub(crate) fn run(args: &ManArgs, wants_json: bool) -> Result<()> {
     }
     let page = man::of(&args.words)?;
     if wants_json {
-        let value = json!({"page": {"file": page.file, "text": page.text}});
-        output::print_json(&value);
+        output::print_json(&named("page", &page));
     } else if args.source {
         output::print(&page.text);
     } else if !stdout().is_terminal() {
@@ -137,7 +135,7 @@ fn write(folder: &Path, wants_json: bool) -> Result<()> {
         written.push(path);
     }
     if wants_json {
-        output::print_json(&output::named("pages", &written));
+        output::print_json(&named("pages", &written));
     } else {
         let folder = folder.display().to_string();
         output::print(&format!("{} pages in {}\n", written.len(), clean(&folder)));

@@ -1,12 +1,11 @@
 //! `orange search`: tasks by what is said in them.
 
-use crate::cli::Cli;
 use crate::commands::at_least_one;
 use crate::commands::task::style;
 use crate::completion::projects;
 use crate::session::Session;
 use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_core::search::Query;
@@ -50,11 +49,19 @@ pub(crate) struct SearchArgs {
 
 /// `-word` is a word to leave out, not a flag of ours: a blank before it tells clap so.
 pub(crate) fn with_exclusions(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    // Whatever else the command is, it need not be known.
-    let may_be = arguments.iter().any(|word| word == NAME);
-    let command = may_be.then(|| command_of(&arguments)).flatten();
-    let command = command.filter(|at| arguments.get(*at).is_some_and(|word| word == NAME));
-    for argument in arguments.iter_mut().skip(command.unwrap_or(usize::MAX)) {
+    let mut words = arguments.iter().enumerate().skip(1);
+    // The command stands behind flags that every command has, and the value of the one that takes one.
+    let command = loop {
+        match words.next() {
+            Some((_, word)) if word == "--config" => drop(words.next()),
+            Some((_, word)) if word.as_encoded_bytes().starts_with(b"-") => {}
+            found => break found,
+        }
+    };
+    let Some(at) = command.and_then(|(at, word)| (word == "search").then_some(at)) else {
+        return arguments;
+    };
+    for argument in arguments.iter_mut().skip(at) {
         let bytes = argument.as_encoded_bytes();
         if matches!(bytes, [b'-', first, ..] if *first != b'-') && bytes != b"-h" {
             let mut word = OsString::from(" ");
@@ -63,31 +70,6 @@ pub(crate) fn with_exclusions(mut arguments: Vec<OsString>) -> Vec<OsString> {
         }
     }
     arguments
-}
-
-const NAME: &str = "search";
-
-/// Where the command stands: behind the flags that every command has, and the values of those that take one.
-fn command_of(arguments: &[OsString]) -> Option<usize> {
-    let all = Cli::command();
-    let takes_value = |word: &OsString| {
-        let mut flags = all.get_arguments();
-        flags.any(|flag| {
-            let named = flag
-                .get_long()
-                .is_some_and(|long| *word == *format!("--{long}"));
-            named && flag.get_action().takes_values()
-        })
-    };
-    let mut words = arguments.iter().enumerate().skip(1);
-    while let Some((at, word)) = words.next() {
-        match takes_value(word) {
-            true => drop(words.next()),
-            false if word.as_encoded_bytes().starts_with(b"-") => {}
-            false => return Some(at),
-        }
-    }
-    None
 }
 
 pub(crate) fn run(session: &Session, args: &SearchArgs) -> Result<()> {

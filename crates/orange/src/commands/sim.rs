@@ -1,5 +1,7 @@
 //! `orange sim`: the arguments of the scripted agent.
 
+use crate::caller;
+use crate::commands::task::place::program::variable;
 use crate::completion::{files, words};
 use crate::output;
 use crate::ui::{clean, clean_block, terminal_width};
@@ -7,7 +9,6 @@ use clap::{Args, ValueHint};
 use orange_core::workflow::Role;
 use orange_engine::{Result, err};
 use orange_sim::{BUILT_IN, Display, Headless, Settings};
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Play a scripted agent, to rehearse without spending tokens
@@ -74,7 +75,10 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
         script: args
             .script
             .or_else(|| variable("ORANGE_SIM_SCRIPT").map(PathBuf::from)),
-        role: args.role.map_or_else(role, Ok)?,
+        role: match args.role {
+            Some(role) => role,
+            None => caller::role("unset it, or say --role")?,
+        },
         round: args.round,
         attempt: args.attempt,
         log: args
@@ -98,18 +102,4 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
             width: terminal_width,
         },
     })
-}
-
-fn role() -> Result<Role> {
-    let Some(word) = variable("ORANGE_ROLE") else {
-        return Ok(Role::Worker);
-    };
-    let parsed = word.to_string_lossy().parse();
-    parsed.map_err(|error: orange_core::choice::NotAllowed| {
-        err!(Usage, "ORANGE_ROLE: {error}").hint("unset it, or say --role")
-    })
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }

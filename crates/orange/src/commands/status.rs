@@ -13,7 +13,8 @@ use orange_core::workflow::{Kind, WaitsFor, Workflow};
 use orange_engine::index::counts::QUEUED;
 use orange_engine::views::{Standing, counts};
 use orange_engine::{Call, Code, Result, Settings};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// Tell in one line how things stand, for a shell prompt or tmux
 #[derive(Debug, Args)]
@@ -86,8 +87,8 @@ fn standing(project: Option<&str>) -> Result<Standing> {
 /// What placeholders stand for.
 #[derive(Serialize)]
 struct Numbers {
-    #[serde(flatten, serialize_with = "as_map")]
-    named: Vec<(String, usize)>,
+    #[serde(flatten)]
+    named: Map<String, Value>,
     line: String,
 }
 
@@ -100,13 +101,6 @@ fn told() -> impl Iterator<Item = &'static str> {
         .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
     let words = statuses.map(|info| info.status.as_str());
     words.chain([QUEUED])
-}
-
-fn as_map<S: Serializer>(
-    numbers: &[(String, usize)],
-    to: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    to.collect_map(numbers.iter().map(|(name, number)| (name, number)))
 }
 
 impl Numbers {
@@ -125,8 +119,11 @@ impl Numbers {
                 parts.push(format!("{others} {kind}"));
             }
         }
+        let numbers = standing.numbers().into_iter();
         Numbers {
-            named: standing.numbers(),
+            named: numbers
+                .map(|(name, number)| (name, number.into()))
+                .collect(),
             line: parts.join(" · "),
         }
     }

@@ -68,7 +68,6 @@ pub(crate) enum TaskCommand {
     Rescue(rescue::RescueCommand),
 }
 
-/// Whether it only looks.
 pub(crate) fn only_reads(command: &TaskCommand) -> bool {
     matches!(
         command,

@@ -3,7 +3,7 @@
 use crate::output;
 use crate::session::Session;
 use crate::ui::command::spelled;
-use crate::ui::{Extent, clean, clock, wrapped_under};
+use crate::ui::{Extent, clean, local, wrapped_under};
 use clap::Args;
 use orange_core::attention::answer;
 use orange_core::history::Event;
@@ -114,7 +114,7 @@ impl News {
                     event: &event,
                 });
             } else if let Some(text) = told(&event) {
-                let at = clock(event.timestamp);
+                let at = local(event.timestamp, "%H:%M:%S");
                 let answer = answer(&event, &label).map(|how| text!(" (answer: {})", how));
                 let text = format!("{text}{}", spelled(&answer.unwrap_or_default()));
                 let text = clean(&text);
@@ -126,7 +126,6 @@ impl News {
     }
 }
 
-/// An event, and whose it is.
 #[derive(Serialize)]
 struct EventLine<'a> {
     project: &'a str,

@@ -16,7 +16,6 @@ use orange_engine::{Call, Settings, harness, settings, trash};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// The line that is being typed, and where.
 pub(super) struct Line {
     pub(super) words: Vec<String>,
     folder: Option<PathBuf>,

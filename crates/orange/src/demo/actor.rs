@@ -47,7 +47,6 @@ pub(super) enum UserAction {
     Merge,
 }
 
-/// Something that happened.
 pub(super) struct News {
     /// None for what only machines need to know.
     pub(super) text: Option<String>,
@@ -78,7 +77,6 @@ impl Actor {
         }
     }
 
-    /// What is new in its journal.
     pub(super) fn look(&mut self) -> Vec<News> {
         let bytes = std::fs::read(self.folder.join("history.jsonl")).unwrap_or_default();
         // A line that is being written is read the next time.

@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) fn clean_up(stage: &Stage) -> Vec<String> {
     if stage.socket().exists() {
-        bounded(stage.tmux(&["kill-server"]));
+        bounded(stage.kill_server());
     }
     // An `orange` that is still at work may just be opening a window, and with it a new server.
     for signal in [Signal::TERM, Signal::KILL] {

@@ -2,7 +2,6 @@
 
 use super::actor::Actor;
 
-/// One task.
 pub(super) struct DemoTask {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,

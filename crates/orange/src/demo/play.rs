@@ -9,8 +9,7 @@ use super::screen::Screen;
 use super::stage::{Stage, cannot, failed};
 use super::{Ending, Settings};
 use crate::signals::Signals;
-use orange_engine::error::plain;
-use orange_engine::{Error, Result, err};
+use orange_engine::{Error, Result};
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs::File;
@@ -186,9 +185,8 @@ impl<'p> Play<'p> {
             }
         }
         self.screen.tick(&self.cast);
-        if let Some(error) = self.screen.failure() {
-            let text = plain(&error);
-            return Err(err!(Storage, "the result could not be written: {text}").into());
+        if let Some(error) = self.screen.failure.take() {
+            return Err(error.into());
         }
         if let Some(signal) = self.signals.seen() {
             return Err(Stop::Early(Ending::Interrupted(signal)));
@@ -228,7 +226,6 @@ impl<'p> Play<'p> {
         }
     }
 
-    /// What main has in the end.
     pub(super) fn main(&mut self) -> Main {
         let log = ["log", "--format=%H %s", "main"];
         let log = self.perform(self.stage.git(&log), "git log");

@@ -87,7 +87,6 @@ fn figures(task: &Finished<'_>) -> String {
     parts.join(", ")
 }
 
-/// What main has now, as its log says.
 pub(super) fn main(main: &Main, astray: Option<&str>) -> String {
     let palette = Palette::stdout();
     if main.log.is_empty() {

@@ -3,10 +3,12 @@
 
 use super::actor::Actor;
 use crate::commands::task::style;
+use crate::output;
 use crate::terminal::Terminal;
 use crate::ui::{Palette, Style, fitted, terminal_width};
+use orange_engine::Error;
 use std::fmt::Write as _;
-use std::io::{ErrorKind, IsTerminal, Write as _, stdout};
+use std::io::{IsTerminal, stdout};
 use std::time::{Duration, Instant};
 
 const HIDE_CURSOR: &str = "\x1b[?25l";
@@ -41,7 +43,7 @@ pub(super) struct Screen {
     told: usize,
     drawn: Option<Instant>,
     /// Why nothing can be shown any more. A reader that has gone away is no such reason.
-    failure: Option<std::io::Error>,
+    pub(super) failure: Option<Error>,
 }
 
 impl Screen {
@@ -65,11 +67,6 @@ impl Screen {
             drawn: None,
             failure: None,
         }
-    }
-
-    /// An error if what the demo says can no longer be written down.
-    pub(super) fn failure(&mut self) -> Option<std::io::Error> {
-        self.failure.take()
     }
 
     /// Something happened; `who` is a task or the user.
@@ -177,11 +174,7 @@ impl Screen {
 
     fn write(&mut self, text: &str) {
         let _hold = self.terminal.as_ref().map(Terminal::hold);
-        let mut out = stdout().lock();
-        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        if let Err(error) = written
-            && error.kind() != ErrorKind::BrokenPipe
-        {
+        if let Err(error) = output::write(text.as_bytes()) {
             self.failure.get_or_insert(error);
         }
     }

@@ -5,7 +5,6 @@ use super::project;
 use crate::session::own_program;
 use orange_engine::error::plain;
 use orange_engine::{Error, Result, err};
-use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -63,27 +62,23 @@ impl Stage {
 
     /// Orange as a person would call it in the repository.
     pub(super) fn orange(&self, words: &[&str]) -> Command {
-        let mut command = self.program(self.orange.as_os_str());
-        command.args(words);
-        command
+        self.program(&self.orange, words)
     }
 
     pub(super) fn git(&self, words: &[&str]) -> Command {
-        let mut command = self.program(OsStr::new("git"));
-        command.args(words);
-        command
+        self.program(Path::new("git"), words)
     }
 
-    pub(super) fn tmux(&self, words: &[&str]) -> Command {
-        let mut command = self.program(OsStr::new("tmux"));
-        command.arg("-S").arg(self.socket()).args(words);
+    pub(super) fn kill_server(&self) -> Command {
+        let mut command = self.program(Path::new("tmux"), &["-S"]);
+        command.arg(self.socket()).arg("kill-server");
         command
     }
 
     /// Begins with an empty environment, so that no setting of git, tmux or Orange and no agent's identity gets in.
-    fn program(&self, program: &OsStr) -> Command {
+    fn program(&self, program: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.env_clear();
+        command.args(words).env_clear();
         for name in INHERITED {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -137,7 +132,6 @@ impl Stage {
         self.write("orange/config.yaml", &config).map(drop)
     }
 
-    /// Leaves everything as it is.
     pub(super) fn keep(&mut self) {
         self.is_clean = true;
     }

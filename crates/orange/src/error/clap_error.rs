@@ -27,14 +27,7 @@ pub(super) fn of(error: &clap::Error, arguments: &[OsString]) -> Error {
         }
         _ => format!("for usage, run `{name} --help`"),
     };
-    let hint = match tip(error) {
-        Some(Tip::Dashes(tip)) => format!("{help}; {tip}"),
-        // It says all.
-        Some(Tip::Whole(tip)) => tip,
-        Some(Tip::Near(near)) => format!("did you mean {near}? {help}"),
-        None => help,
-    };
-    Error::new(Code::Usage, message(error)).hint(hint)
+    Error::new(Code::Usage, message(error)).hint(with_tip(error, help))
 }
 
 /// The innermost command that was named.
@@ -122,26 +115,19 @@ fn of_option(name: &str) -> String {
     }
 }
 
-/// What may have been meant.
-enum Tip {
-    Whole(String),
-    /// How a word is written that begins like an option.
-    Dashes(String),
-    /// Something that is spelled like it.
-    Near(String),
-}
-
-fn tip(error: &clap::Error) -> Option<Tip> {
+/// The help with what may have been meant.
+fn with_tip(error: &clap::Error, help: String) -> String {
     if let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested)
         && !tips.is_empty()
     {
         let tips: Vec<String> = tips.iter().map(ToString::to_string).collect();
         let tip = tips.join("; ").replace('\'', "`");
-        return Some(if tip.starts_with("to pass ") {
-            Tip::Dashes(tip)
+        // How a word is written that begins like an option; any other tip says all.
+        return if tip.starts_with("to pass ") {
+            format!("{help}; {tip}")
         } else {
-            Tip::Whole(tip)
-        });
+            tip
+        };
     }
     let kinds = [
         ContextKind::SuggestedSubcommand,
@@ -149,9 +135,13 @@ fn tip(error: &clap::Error) -> Option<Tip> {
         ContextKind::SuggestedValue,
     ];
     let mut near = kinds.into_iter().map(|kind| words(error, kind));
-    let near = near.find(|words| !words.is_empty())?;
-    let near: Vec<&str> = near.into_iter().map(bare).collect();
-    Some(Tip::Near(near.join(" or ")))
+    match near.find(|words| !words.is_empty()) {
+        Some(near) => {
+            let near: Vec<&str> = near.into_iter().map(bare).collect();
+            format!("did you mean {}? {help}", near.join(" or "))
+        }
+        None => help,
+    }
 }
 
 fn words(error: &clap::Error, kind: ContextKind) -> Vec<&str> {

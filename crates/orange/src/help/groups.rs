@@ -4,46 +4,15 @@ use crate::ui::{Extent, wrapped_prose};
 use clap::Command;
 use std::fmt::Write;
 
-const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "Everyday",
-        &[
-            "new", "ls", "attach", "send", "diff", "merge", "pr", "status", "search",
-        ],
-    ),
-    (
-        "Tasks",
-        &[
-            "task",
-            "run",
-            "watch",
-            "comment",
-            "review-comment",
-            "initiative",
-        ],
-    ),
-    (
-        "Projects and workspaces",
-        &["project", "workspace", "export", "import"],
-    ),
+const GROUPS: &[(&str, &str)] = &[
+    ("Everyday", "new ls attach send diff merge pr status search"),
+    ("Tasks", "task run watch comment review-comment initiative"),
+    ("Projects and workspaces", "project workspace export import"),
     (
         "Agents",
-        &[
-            "harness", "prompt", "workflow", "headless", "sim", "demo", "install", "mcp",
-        ],
+        "harness prompt workflow headless sim demo install mcp",
     ),
-    (
-        "Orange itself",
-        &[
-            "config",
-            "doctor",
-            "log",
-            "gc",
-            "help",
-            "completions",
-            "man",
-        ],
-    ),
+    ("Orange itself", "config doctor log gc help completions man"),
 ];
 
 /// Those that are in no group yet.
@@ -78,24 +47,16 @@ pub(crate) fn template(command: &Command) -> String {
 
 /// Every command that is shown, once.
 pub(crate) fn groups(command: &Command) -> Vec<(&'static str, Vec<&Command>)> {
-    let shown: Vec<&Command> = command.get_subcommands().filter(super::is_shown).collect();
-    let named = |name: &&str| {
-        shown
-            .iter()
-            .copied()
-            .find(|command| command.get_name() == *name)
-    };
+    let mut shown: Vec<&Command> = command.get_subcommands().filter(super::is_shown).collect();
     let mut groups: Vec<(&str, Vec<&Command>)> = Vec::new();
     for (group, names) in GROUPS {
-        groups.push((group, names.iter().filter_map(named).collect()));
+        let named = names.split(' ').filter_map(|name| {
+            let at = shown.iter().position(|shown| shown.get_name() == name)?;
+            Some(shown.remove(at))
+        });
+        groups.push((group, named.collect()));
     }
-    let is_in_one = |command: &Command| {
-        GROUPS
-            .iter()
-            .any(|(_, names)| names.contains(&command.get_name()))
-    };
-    let others = shown.iter().copied().filter(|command| !is_in_one(command));
-    groups.push((OTHERS, others.collect()));
+    groups.push((OTHERS, shown));
     groups.retain(|(_, commands)| !commands.is_empty());
     groups
 }

@@ -58,8 +58,14 @@ fn table(name: &str) -> Option<String> {
     })
 }
 
-fn pairs(pairs: &[(&str, &'static str)]) -> String {
-    rows(pairs.iter().map(|(name, what)| ((*name).to_owned(), *what)))
+fn pairs(table: &'static str) -> String {
+    rows(entries(table).map(|(name, what)| (name.to_owned(), what)))
+}
+
+/// The lines of a table that is written with two columns.
+pub(crate) fn entries(table: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let columns = table.lines().filter_map(|line| line.split_once("  "));
+    columns.map(|(name, what)| (name, what.trim_start()))
 }
 
 /// A line each; what does not fit beside the name goes below it.

@@ -1,7 +1,6 @@
 //! The topics of `orange help`: short texts, with tables made from what the program knows.
 
 use super::tables;
-use crate::cli;
 use std::fmt::Write;
 
 pub(crate) struct Topic {
@@ -9,7 +8,7 @@ pub(crate) struct Topic {
     pub(crate) about: &'static str,
     text: &'static str,
     /// Commands that have to do with it.
-    see: &'static [&'static str],
+    pub(super) see: &'static [&'static str],
 }
 
 macro_rules! topic {
@@ -102,20 +101,9 @@ impl Topic {
     /// The text as it is read: tables put in, commands that have to do with it named.
     pub(crate) fn text(&self) -> String {
         let mut text = tables::filled(self.text.trim_end());
-        let command = cli::command();
-        let is_known = |words: &&&str| {
-            let mut below = Some(&command);
-            for word in words.split(' ') {
-                below = below.and_then(|command| command.find_subcommand(word));
-            }
-            below.is_some()
-        };
-        let see = self.see.iter().filter(is_known);
-        let see: Vec<String> = see.map(|words| format!("`orange {words}`")).collect();
-        if !see.is_empty() {
-            let see = tables::listed(see.iter().map(String::as_str));
-            let _ = write!(text, "\nSee also:\n\n{see}\n");
-        }
+        let see: Vec<String> = self.see.iter().map(|it| format!("`orange {it}`")).collect();
+        let see = tables::listed(see.iter().map(String::as_str));
+        let _ = write!(text, "\nSee also:\n\n{see}\n");
         text
     }
 }

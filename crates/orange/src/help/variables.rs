@@ -3,54 +3,41 @@
 use orange_core::config::Config;
 
 /// What the user may set.
-pub(crate) const READ: &[(&str, &str)] = &[
-    ("ORANGE_HOME", "the home; ~/orange unless set"),
-    (
-        "ORANGE_LOG_LEVEL",
-        "for orange.log: off, error, warn, info, debug or trace",
-    ),
-    ("ORANGE_SIM_SCRIPT", "the script of the scripted agent"),
-    ("ORANGE_SIM_LOG", "where it writes its events"),
-    ("NO_COLOR", "no colours, whatever the terminal can"),
-    (
-        "VISUAL, EDITOR",
-        "what `orange task open` and `orange config edit` start",
-    ),
-    ("SHELL", "what `orange task shell` starts"),
-    (
-        "GIT_PAGER, PAGER",
-        "what long texts are read with on a terminal",
-    ),
-];
+pub(crate) const READ: &str = "\
+ORANGE_HOME        the home; ~/orange unless set
+ORANGE_LOG_LEVEL   for orange.log: off, error, warn, info, debug or trace
+ORANGE_SIM_SCRIPT  the script of the scripted agent
+ORANGE_SIM_LOG     where it writes its events
+NO_COLOR           no colours, whatever the terminal can
+VISUAL, EDITOR     what `orange task open` and `orange config edit` start
+SHELL              what `orange task shell` starts
+GIT_PAGER, PAGER   what long texts are read with on a terminal";
 
 /// What agents are given.
-pub(crate) const OF_AGENTS: &[(&str, &str)] = &[
-    ("ORANGE_TASK_ID", "the task that it works on"),
-    ("ORANGE_ROLE", "worker, reviewer or executor"),
-    ("ORANGE_RUN_ID", "the run; `orange signal` needs it"),
-    ("ORANGE_HOME", "the home of its task"),
-];
+pub(crate) const OF_AGENTS: &str = "\
+ORANGE_TASK_ID  the task that it works on
+ORANGE_ROLE     worker, reviewer or executor
+ORANGE_RUN_ID   the run; `orange signal` needs it
+ORANGE_HOME     the home of its task";
 
 /// What the commands of `workspace.setup`, `workspace.teardown` and `verify.command` are given.
-pub(crate) const OF_COMMANDS: &[(&str, &str)] = &[
-    ("ORANGE_PROJECT", "the project"),
-    ("ORANGE_REPOSITORY", "your checkout of it"),
-    ("ORANGE_WORKSPACE", "the slot they run in"),
-    ("ORANGE_TASK_KEY", "the task's key"),
-    ("ORANGE_BRANCH", "its branch"),
-    ("ORANGE_VERIFYING", "set while a commit is checked"),
-];
+pub(crate) const OF_COMMANDS: &str = "\
+ORANGE_PROJECT     the project
+ORANGE_REPOSITORY  your checkout of it
+ORANGE_WORKSPACE   the slot they run in
+ORANGE_TASK_KEY    the task's key
+ORANGE_BRANCH      its branch
+ORANGE_VERIFYING   set while a commit is checked";
 
 /// What `notify.command` is given.
-pub(crate) const OF_NOTICES: &[(&str, &str)] = &[
-    ("ORANGE_NOTIFY_MESSAGE", "what needs you, in a sentence"),
-    ("ORANGE_NOTIFY_TASK", "the task's key"),
-    ("ORANGE_NOTIFY_ID", "its id"),
-    ("ORANGE_NOTIFY_PROJECT", "its project"),
-    ("ORANGE_NOTIFY_BRANCH", "its branch"),
-    ("ORANGE_NOTIFY_SUMMARY", "its summary"),
-    ("ORANGE_NOTIFY_STATUS", "its status"),
-];
+pub(crate) const OF_NOTICES: &str = "\
+ORANGE_NOTIFY_MESSAGE  what needs you, in a sentence
+ORANGE_NOTIFY_TASK     the task's key
+ORANGE_NOTIFY_ID       its id
+ORANGE_NOTIFY_PROJECT  its project
+ORANGE_NOTIFY_BRANCH   its branch
+ORANGE_NOTIFY_SUMMARY  its summary
+ORANGE_NOTIFY_STATUS   its status";
 
 /// What settings can be overridden with: key and variable.
 pub(crate) fn of_settings() -> impl Iterator<Item = (&'static str, String)> {

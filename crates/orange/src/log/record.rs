@@ -17,7 +17,6 @@ pub(crate) struct Record {
     pub(crate) fields: Map<String, Value>,
 }
 
-/// One line of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     /// As it stands there, what is no text replaced.

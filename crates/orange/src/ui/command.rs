@@ -160,7 +160,6 @@ pub(crate) fn command(action: &Action) -> String {
     }
 }
 
-/// A name, or what stands for it.
 fn name<'a>(given: &'a Option<String>, placeholder: &'a str) -> &'a str {
     given.as_deref().unwrap_or(placeholder)
 }
@@ -177,7 +176,7 @@ fn option(name: &str, value: &Option<String>) -> String {
 }
 
 /// In quotes where a shell would find something in it.
-fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()

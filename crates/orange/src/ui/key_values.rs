@@ -15,10 +15,6 @@ pub(crate) struct KeyValues {
 }
 
 impl KeyValues {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn add(&mut self, key: &'static str, value: impl Into<String>) -> &mut Self {
         self.add_styled(key, value, Style::Plain)
     }
@@ -33,7 +29,6 @@ impl KeyValues {
         self
     }
 
-    /// Appends the layout to `out`.
     pub(crate) fn render(&self, out: &mut String, palette: Palette) {
         let widths = self.pairs.iter().map(|(key, ..)| clean_width(&clean(key)));
         let indent = widths.max().unwrap_or(0) + GAP;
@@ -76,7 +71,7 @@ mod tests {
 
     #[test]
     fn values_are_aligned_and_continue_below() {
-        let mut pairs = KeyValues::new();
+        let mut pairs = KeyValues::default();
         pairs
             .add("task", "TASK-001")
             .add("workspace", "/tmp/w")
@@ -89,7 +84,7 @@ mod tests {
 
     #[test]
     fn labels_are_dim_and_values_styled() {
-        let mut pairs = KeyValues::new();
+        let mut pairs = KeyValues::default();
         pairs.add_styled("status", "done", Style::Green);
         assert_eq!(
             render(&pairs, true),

@@ -51,12 +51,10 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
-    /// The palette for standard output in this environment.
     pub(crate) fn stdout() -> Palette {
         Palette::for_stream(stdout().is_terminal())
     }
 
-    /// The palette for messages on standard error.
     pub(crate) fn stderr() -> Palette {
         Palette::for_stream(std::io::stderr().is_terminal())
     }

@@ -1,11 +1,10 @@
 //! The layout of many things in brief (`task list`): left-aligned columns, one line per row.
 //!
-//! Built for ten thousand rows on every keystroke of a `watch`: cells are measured once, no cell
-//! is copied except into the output, and printable ASCII never reaches the Unicode tables.
+//! Built for ten thousand rows: cells are measured once, and none that is clean is copied except into the output.
 
 use super::Extent;
 use super::palette::{Palette, Style};
-use super::text::{blanks, clean, clean_width, fit_into, is_printable_ascii};
+use super::text::{blanks, clean, clean_width, fit_into};
 use std::borrow::Cow;
 
 const GAP: usize = 2;
@@ -15,7 +14,7 @@ const FLEXIBLE_MIN: usize = 20;
 /// How one column behaves when room is scarce.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
-    header: &'static str,
+    pub(crate) header: &'static str,
     min: usize,
     /// What it keeps until every other one is as narrow as it may be.
     ease: usize,
@@ -78,9 +77,9 @@ impl Column {
 #[derive(Clone, Debug)]
 pub(crate) struct Cell<'a> {
     text: Cow<'a, str>,
-    width: u32,
+    width: usize,
     /// How wide its column should be for it.
-    counts: u32,
+    counts: usize,
     style: Style,
     beside: Beside,
 }
@@ -97,14 +96,14 @@ enum Beside {
 
 impl<'a> Cell<'a> {
     pub(crate) fn new(text: impl Into<Cow<'a, str>>, style: Style) -> Cell<'a> {
-        let mut text = text.into();
-        let columns = if is_printable_ascii(&text) && !text.ends_with(' ') {
-            text.len()
-        } else {
-            text = clean_cell(text);
-            clean_width(&text)
+        let text = text.into();
+        // Blanks at its end would end up at the end of a line.
+        let cleaned = match clean(text.trim_end()) {
+            Cow::Borrowed(same) if same.len() == text.len() => None,
+            cleaned => Some(cleaned.into_owned()),
         };
-        let width = u32::try_from(columns).unwrap_or(u32::MAX);
+        let text = cleaned.map_or(text, Cow::Owned);
+        let width = clean_width(&text);
         Cell {
             text,
             width,
@@ -116,7 +115,7 @@ impl<'a> Cell<'a> {
 
     /// The rest of it is shown only as far as its column is wide because of others.
     pub(crate) fn counting(self, columns: usize) -> Cell<'a> {
-        let counts = u32::try_from(columns).unwrap_or(u32::MAX).min(self.width);
+        let counts = columns.min(self.width);
         Cell { counts, ..self }
     }
 
@@ -131,10 +130,6 @@ impl<'a> Cell<'a> {
         let beside = Beside::Gives;
         Cell { beside, ..self }
     }
-
-    fn columns(&self) -> usize {
-        self.width as usize
-    }
 }
 
 impl<'a> From<&'a str> for Cell<'a> {
@@ -146,21 +141,6 @@ impl<'a> From<&'a str> for Cell<'a> {
 impl From<String> for Cell<'_> {
     fn from(text: String) -> Self {
         Cell::new(text, Style::Plain)
-    }
-}
-
-/// Cleans a text without copying it where it is clean already. Blanks at its end go, since they
-/// would end up at the end of a line.
-fn clean_cell(text: Cow<'_, str>) -> Cow<'_, str> {
-    match text {
-        Cow::Borrowed(text) => clean(text.trim_end()),
-        Cow::Owned(mut text) => {
-            text.truncate(text.trim_end().len());
-            match clean(&text) {
-                Cow::Owned(cleaned) => Cow::Owned(cleaned),
-                Cow::Borrowed(_) => Cow::Owned(text),
-            }
-        }
     }
 }
 
@@ -187,18 +167,13 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Makes room for `rows` more rows.
-    pub(crate) fn reserve(&mut self, rows: usize) {
-        self.cells.reserve(rows * self.columns.len());
-    }
-
     /// Adds a row. Missing cells stay empty, surplus ones are left out.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
         let mut cells = cells.into_iter();
         for (widest, needed) in self.natural.iter_mut().zip(&mut self.needed) {
             let cell = cells.next().unwrap_or_else(|| Cell::from(""));
-            *widest = (*widest).max(cell.columns());
-            *needed = (*needed).max(cell.counts as usize);
+            *widest = (*widest).max(cell.width);
+            *needed = (*needed).max(cell.counts);
             self.cells.push(cell);
         }
     }
@@ -220,11 +195,6 @@ impl<'a> Table<'a> {
             Extent::Unlimited => layout(&self.columns, &self.natural, extent),
         };
         grow(&self.columns, &self.natural, &mut shown, extent);
-        let line = shown.iter().map(|slot| slot.width + GAP).sum::<usize>();
-        let rows = self.cells.len() / self.columns.len();
-        // Most lines are shorter than the widest one; a guess that is somewhat low is cheaper
-        // than touching memory that is never used.
-        out.reserve((rows + 1) * line.min(160));
         let mut line = Line::new(out, extent, palette);
         for slot in &shown {
             let header = self.columns[slot.column].header;
@@ -240,7 +210,7 @@ impl<'a> Table<'a> {
                     for next in slots.as_slice() {
                         let other = &row[next.column];
                         let is_free = other.text.is_empty() || other.beside == Beside::Gives;
-                        if cell.columns() <= width || !is_free {
+                        if cell.width <= width || !is_free {
                             break;
                         }
                         width += GAP + next.width;
@@ -254,7 +224,6 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Writes one line after the other.
 struct Line<'o> {
     out: &'o mut String,
     palette: Palette,
@@ -282,11 +251,11 @@ impl<'o> Line<'o> {
         blanks(self.out, self.due);
         let (start, end) = self.palette.around(cell.style);
         self.out.push_str(start);
-        let used = if self.cuts && cell.columns() > width {
+        let used = if self.cuts && cell.width > width {
             fit_into(self.out, &cell.text, width)
         } else {
             self.out.push_str(&cell.text);
-            cell.columns()
+            cell.width
         };
         self.out.push_str(end);
         self.due = width.saturating_sub(used) + GAP;

@@ -37,7 +37,7 @@ pub(crate) fn clean_block(text: &str) -> Cow<'_, str> {
 /// Whether every byte is a visible ASCII character or a blank.
 ///
 /// Written as a fold without early exit, so that it compiles to vector instructions.
-pub(super) fn is_printable_ascii(text: &str) -> bool {
+fn is_printable_ascii(text: &str) -> bool {
     text.bytes()
         .fold(true, |ok, byte| ok & (byte.wrapping_sub(b' ') < 0x5F))
 }
@@ -143,7 +143,6 @@ pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
     used + 1
 }
 
-/// Appends `count` blanks.
 pub(super) fn blanks(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n(' ', count));
 }

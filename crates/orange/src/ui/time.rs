@@ -1,6 +1,7 @@
 //! Says how long ago something was, in one short word.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -17,23 +18,15 @@ pub(crate) fn relative(now: Timestamp, then: Timestamp) -> String {
     phrase(now, then, "")
 }
 
-/// The time of day here: `14:05:09`.
-pub(crate) fn clock(time: Timestamp) -> String {
-    let here = time.to_zoned(jiff::tz::TimeZone::system());
-    here.strftime("%H:%M:%S").to_string()
+/// A time as the clock here shows it, in a form of `strftime`.
+pub(crate) fn local(time: Timestamp, form: &str) -> String {
+    time.to_zoned(TimeZone::system()).strftime(form).to_string()
 }
 
-/// The same without seconds, and with the day unless it is today: `14:05`, `Sun 22 Nov 09:00`.
+/// With the day unless it is today: `14:05`, `Sun 22 Nov 09:00`.
 pub(crate) fn time_of_day(time: Timestamp) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    let today = Timestamp::now().to_zoned(zone.clone()).date();
-    let here = time.to_zoned(zone);
-    let form = if here.date() == today {
-        "%H:%M"
-    } else {
-        "%a %d %b %H:%M"
-    };
-    here.strftime(form).to_string()
+    let is_today = local(time, "%F") == local(Timestamp::now(), "%F");
+    local(time, if is_today { "%H:%M" } else { "%a %d %b %H:%M" })
 }
 
 /// Like [`relative`] within a sentence: `now`, `4m ago`, `in 3m`.

@@ -270,8 +270,8 @@ fn options_and_words_that_do_not_exist() {
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "urgent"]), @r#"
     ------- stderr -------
-    error: priority: "urgent" is not a priority; allowed: critical, high, normal, low
-    hint: nothing was changed; `orange task update --help` says what each field takes
+    error: --priority: "urgent" is not a priority; allowed: critical, high, normal, low
+    hint: for usage, run `orange task update --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001"]), @"

@@ -75,8 +75,8 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--priority", "hihg"]), @r#"
     ------- stderr -------
-    error: priority: "hihg" is not a priority; did you mean high? allowed: critical, high, normal, low
-    hint: nothing was changed; `orange task update --help` says what each field takes
+    error: --priority: "hihg" is not a priority; did you mean high? allowed: critical, high, normal, low
+    hint: for usage, run `orange task update --help`
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "create", "x", "--permissions", "ful"]), @r#"

@@ -48,7 +48,6 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
     Err(err!(Failed, "{message}").hint(text!("{} opens it", Action::edit_settings())))
 }
 
-/// A line of the table.
 struct Row {
     key: String,
     value: String,
@@ -135,7 +134,6 @@ fn narrow(rows: &[Row], extent: Extent, palette: Palette) -> String {
     text
 }
 
-/// A value in one line.
 pub(super) fn spoken(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),

@@ -10,7 +10,6 @@ use orange_engine::views::doctor::{
 };
 use std::fmt::Write;
 
-/// The column of the groups' names.
 const WIDTH: usize = 11;
 
 pub(super) fn as_text(report: &Report, repair: bool) -> String {
@@ -22,7 +21,7 @@ pub(super) fn as_text(report: &Report, repair: bool) -> String {
         for finding in findings {
             lines.extend(of_finding(finding, repair, palette));
         }
-        lines.extend(remarks(report, *group, palette));
+        lines.extend(remarks(report, *group));
         for (number, line) in lines.iter().enumerate() {
             let name = if number == 0 { group.as_str() } else { "" };
             let name = palette.paint(Style::Dim, name);
@@ -81,20 +80,20 @@ fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> 
     }
 }
 
-fn fine(palette: Palette, text: &str) -> String {
-    format!("{} {text}", palette.green("✓"))
+fn fine(text: &str) -> String {
+    format!("{} {text}", Palette::stdout().green("✓"))
 }
 
-fn note(palette: Palette, text: &str) -> String {
-    format!("{} {text}", palette.paint(Style::Yellow, "!"))
+fn note(text: &str) -> String {
+    format!("{} {text}", Palette::stdout().paint(Style::Yellow, "!"))
 }
 
-fn remarks(report: &Report, group: Group, palette: Palette) -> Vec<String> {
+fn remarks(report: &Report, group: Group) -> Vec<String> {
     let mut lines = Vec::new();
     if let (Group::Home, Some(found)) = (group, &report.file_system) {
         let free = size(found.free_bytes);
         let text = format!("{} on {}, {free} free", found.path.display(), found.kind);
-        lines.push(fine(palette, &clean_block(&text)));
+        lines.push(fine(&clean_block(&text)));
     }
     let all = report.remarks.iter().filter(|one| one.group == group);
     let (good, other): (Vec<_>, Vec<_>) = all.partition(|one| one.tone == Tone::Fine);
@@ -108,24 +107,19 @@ fn remarks(report: &Report, group: Group, palette: Palette) -> Vec<String> {
             time.unwrap_or_default()
         );
         lines.push(match remark.tone {
-            Tone::Fine => fine(palette, &text),
-            Tone::Note => note(palette, &text),
+            Tone::Fine => fine(&text),
+            Tone::Note => note(&text),
             Tone::Aside => format!("  {text}"),
         });
     }
     match group {
         Group::Machine => {
             if let Some((columns, rows)) = terminal_size() {
-                lines.push(terminal(columns, rows, palette));
+                lines.push(terminal(columns, rows));
             }
-            lines.extend(harnesses(report, palette));
+            lines.extend(harnesses(report));
         }
-        Group::Disk => lines.extend(
-            report
-                .disk
-                .as_ref()
-                .map(|disk| fine(palette, &disk_use(disk))),
-        ),
+        Group::Disk => lines.extend(report.disk.iter().map(|disk| fine(&disk_use(disk)))),
         _ => {}
     }
     lines
@@ -134,25 +128,22 @@ fn remarks(report: &Report, group: Group, palette: Palette) -> Vec<String> {
 /// Lists are made to fit any width; below this they lose columns that matter.
 const NARROW: u16 = 60;
 
-fn terminal(columns: u16, rows: u16, palette: Palette) -> String {
+fn terminal(columns: u16, rows: u16) -> String {
     let text = format!("terminal of {columns}×{rows}");
     if columns < NARROW {
-        note(
-            palette,
-            &format!("{text}: lists show more from {NARROW} columns on"),
-        )
+        note(&format!("{text}: lists show more from {NARROW} columns on"))
     } else {
-        fine(palette, &text)
+        fine(&text)
     }
 }
 
 /// The agent CLIs that are there, a line each, and in one line those that are not.
-fn harnesses(report: &Report, palette: Palette) -> Vec<String> {
+fn harnesses(report: &Report) -> Vec<String> {
     let all = report.harnesses.iter();
     let (here, missing): (Vec<_>, Vec<_>) = all.partition(|found| found.path.is_some());
     let mut lines = Vec::new();
     for found in here {
-        lines.push(harness(found, palette));
+        lines.push(harness(found));
         if let Some(note) = &found.note {
             lines.push(format!("    {}", clean_block(note)));
         }
@@ -167,7 +158,7 @@ fn harnesses(report: &Report, palette: Palette) -> Vec<String> {
     lines
 }
 
-fn harness(found: &HarnessFound, palette: Palette) -> String {
+fn harness(found: &HarnessFound) -> String {
     let version = match (&found.version, found.needed) {
         (Ok(version), None) => version.clone(),
         (Ok(version), Some(needed)) => format!("{version}, too old: {needed} is needed"),
@@ -186,9 +177,9 @@ fn harness(found: &HarnessFound, palette: Palette) -> String {
     let is_fine = found.needed.is_none() && !matches!(found.login, Login::Out(_));
     let line = format!("harness {}: {version}; {login}; {signals}", found.name);
     if is_fine && !matches!(found.signals, Some(Err(_))) {
-        fine(palette, &clean_block(&line))
+        fine(&clean_block(&line))
     } else {
-        note(palette, &clean_block(&line))
+        note(&clean_block(&line))
     }
 }
 
@@ -213,11 +204,8 @@ fn disk_use(disk: &DiskUse) -> String {
         ("file of checks", &disk.checks),
         ("log", &disk.logs),
     ];
-    parts.extend(
-        kinds
-            .iter()
-            .filter_map(|(noun, kept)| kept_in_words(noun, kept)),
-    );
+    let kinds = kinds.iter();
+    parts.extend(kinds.filter_map(|(noun, kept)| kept_in_words(noun, kept)));
     if parts.is_empty() {
         "nothing to speak of".to_owned()
     } else {

@@ -1,7 +1,7 @@
 //! A line of the log as it is shown: on a terminal short, elsewhere with all that stands in it.
 
 use crate::log::record::{Line, Record};
-use crate::ui::{Extent, Palette, Style, clean, wrapped_under};
+use crate::ui::{Extent, Palette, Style, clean, local, wrapped_under};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -17,7 +17,6 @@ pub(super) fn to_json(line: &Line) -> Value {
     whole.unwrap_or_else(|| json!({"line": line.raw}))
 }
 
-/// How wide the columns are.
 pub(super) struct Layout {
     extent: Extent,
     palette: Palette,
@@ -108,8 +107,7 @@ impl Layout {
 
     fn whole(&self, record: &Record) -> String {
         let palette = self.palette;
-        let here = record.time.to_zoned(self.zone.clone());
-        let when = here.strftime("%Y-%m-%d %H:%M:%S").to_string();
+        let when = local(record.time, "%Y-%m-%d %H:%M:%S");
         // The key says which task in fewer letters.
         let left_out: &[&str] = if record.fields.contains_key("key") {
             &["task"]

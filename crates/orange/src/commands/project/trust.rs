@@ -95,7 +95,6 @@ fn revoke(session: &Session, name: &str) -> Result<()> {
     session.finish(revoked, || format!("{message}\n"))
 }
 
-/// What there is to agree to.
 fn offered(offer: &Offer) -> &'static str {
     match (offer.commands.is_empty(), offer.files.is_empty()) {
         (_, true) => "the commands",
@@ -104,7 +103,6 @@ fn offered(offer: &Offer) -> &'static str {
     }
 }
 
-/// Nobody there to ask.
 fn unanswered(args: &TrustArgs, offered: &str) -> Error {
     let name = &args.name;
     let at = match &args.at {

@@ -4,6 +4,7 @@ use super::Numbers;
 use orange_core::suggest::nearest;
 use orange_engine::views::kinds;
 use orange_engine::{Result, err};
+use serde_json::Value;
 
 /// A format that is understood.
 #[derive(Debug)]
@@ -65,8 +66,7 @@ impl Format {
                     line.push_str(&numbers.line);
                 }
                 Part::Number(name) => {
-                    let found = numbers.named.iter().find(|(known, _)| known == name);
-                    let number = found.map_or(0, |(_, number)| *number);
+                    let number = numbers.named.get(name).and_then(Value::as_u64).unwrap_or(0);
                     (asked, told) = (true, told || number > 0);
                     line.push_str(&number.to_string());
                 }
@@ -99,10 +99,14 @@ fn placeholder(name: &str) -> Result<Part> {
 mod tests {
     use super::*;
     use crate::ui::command::spelled;
+    use serde_json::Map;
 
     fn filled(text: &str, working: usize) -> String {
         let numbers = Numbers {
-            named: vec![("working".to_owned(), working), ("stuck".to_owned(), 0)],
+            named: Map::from_iter([
+                ("working".to_owned(), working.into()),
+                ("stuck".to_owned(), 0.into()),
+            ]),
             line: "some".into(),
         };
         Format::parse(text).unwrap().filled(&numbers)

@@ -362,7 +362,6 @@ fn described_task(
     text
 }
 
-/// What a person may want to do now.
 fn next(task: &Task, spawned: &[Event]) -> String {
     let waits = !task.blocked_by.is_empty() || task.queued_at.is_some();
     let verb = if !spawned.is_empty() {

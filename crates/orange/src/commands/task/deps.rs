@@ -96,35 +96,19 @@ fn tree_text(lines: &[DepsNode]) -> String {
 }
 
 fn mermaid(own: &str, edges: &[DepsEdge]) -> String {
-    let id = |name: &str| {
-        name.chars()
-            .map(|letter| {
-                if letter.is_ascii_alphanumeric() {
-                    letter
-                } else {
-                    '_'
-                }
-            })
-            .collect::<String>()
-    };
+    let id = |name: &str| name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
     let mut text = String::from("graph TD\n");
     let mut names: BTreeSet<&str> = BTreeSet::from([own]);
-    for DepsEdge {
-        task,
-        blocked_by: blocker,
-    } in edges
-    {
-        names.extend([task.as_str(), blocker.as_str()]);
-    }
+    names.extend(
+        edges
+            .iter()
+            .flat_map(|edge| [edge.task.as_str(), edge.blocked_by.as_str()]),
+    );
     for name in names {
         let _ = writeln!(text, "    {}[\"{name}\"]", id(name));
     }
-    for DepsEdge {
-        task,
-        blocked_by: blocker,
-    } in edges
-    {
-        let _ = writeln!(text, "    {} --> {}", id(blocker), id(task));
+    for edge in edges {
+        let _ = writeln!(text, "    {} --> {}", id(&edge.blocked_by), id(&edge.task));
     }
     text
 }

@@ -138,7 +138,6 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
 }
 
 impl CancelArgs {
-    /// What was said about open children.
     fn children(&self) -> CancelChildren {
         match (self.with_children, self.keep_children) {
             (true, _) => CancelChildren::Too,
@@ -148,7 +147,6 @@ impl CancelArgs {
     }
 }
 
-/// The error for a question that nobody can answer.
 fn unanswered(verb: &str, labels: &[String]) -> Error {
     let named = labels.join(" ");
     err!(

@@ -81,16 +81,10 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     }
     let days = settings::config(&session.call)?.list.keep_days;
     let kept = i64::from(days) * SECONDS_OF_A_DAY;
-    let words = |list: Vec<&'static str>| list.into_iter().map(str::to_owned).collect();
     let filter = Filter {
-        statuses: words(args.status.iter().map(|status| status.as_str()).collect()),
-        queues: words(args.queue.iter().map(|queue| queue.as_str()).collect()),
-        categories: words(
-            args.category
-                .iter()
-                .map(|category| category.as_str())
-                .collect(),
-        ),
+        statuses: args.status.iter().map(ToString::to_string).collect(),
+        queues: args.queue.iter().map(ToString::to_string).collect(),
+        categories: args.category.iter().map(ToString::to_string).collect(),
         priorities: args.priority.clone(),
         tags: args.tag.clone(),
         all: args.all,
@@ -183,7 +177,6 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
         .map(|(_, column)| *column)
         .collect();
     let mut table = Table::new(&columns);
-    table.reserve(rows.len());
     for row in rows {
         let cells = cells(&TaskRow::of(row, live), now);
         table.row(
@@ -251,10 +244,8 @@ fn session(state: SessionState) -> Cell<'static> {
 }
 
 fn priority(order: i64) -> Cell<'static> {
-    let found = Priority::ALL
-        .iter()
-        .find(|priority| **priority as i64 == order);
-    match found {
+    let mut all = Priority::ALL.iter();
+    match all.find(|priority| **priority as i64 == order) {
         Some(Priority::Critical) => Cell::new("critical", Style::Red),
         Some(Priority::High) => Cell::new("high", Style::Yellow),
         Some(Priority::Low) => Cell::new("low", Style::Dim),

@@ -45,7 +45,6 @@ fn read_strategy(word: &str) -> std::result::Result<Strategy, String> {
     strategy(word).map_err(|error| error.to_string())
 }
 
-/// A text that says something.
 fn read_message(text: &str) -> std::result::Result<String, String> {
     if text.trim().is_empty() {
         Err("a commit's message cannot be empty".to_owned())

@@ -80,7 +80,6 @@ fn agent(screen: &Screen) -> String {
     format!("the {} of {}", screen.role, screen.task.label())
 }
 
-/// Where the screens go.
 enum Shown {
     Live(Live),
     Lines(News),

@@ -145,7 +145,7 @@ fn list_text(label: &str, rescues: &[Rescue]) -> String {
 
 fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
     let Rescue { name, note, .. } = &shown.rescue;
-    let mut pairs = KeyValues::new();
+    let mut pairs = KeyValues::default();
     let when = format!("{} ({})", note.time, ago(Timestamp::now(), note.time));
     pairs
         .add("rescue", format!("{name} of {}", owner.label))
@@ -227,7 +227,6 @@ fn restored_text(owner: &RescueOwner, done: &RescueRestored) -> String {
     }
 }
 
-/// What else there is to know.
 fn besides(done: &RescueRestored, restored: &Restored) -> Vec<String> {
     let note = &done.rescue.note;
     let mut lines = Vec::new();

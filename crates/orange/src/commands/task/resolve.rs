@@ -1,6 +1,6 @@
 //! `orange task resolve`: work that landed another way. Says what git sees of it, and asks where git sees nothing.
 
-use super::update::{finish_with, moved};
+use super::update::{finish, moved};
 use crate::completion::{Wanted, tasks};
 use crate::question::confirm;
 use crate::session::Session;
@@ -40,7 +40,7 @@ pub(crate) fn run(session: &Session, args: &ResolveArgs) -> Result<()> {
     }
     let changed = resolve::resolve(&session.call, place, &args.message, &landing)?;
     let message = format!("{}; {}", moved(&changed), found(&landing));
-    finish_with(session, &changed, &message, Some(&landing))
+    finish(session, &changed, &message, Some(&landing))
 }
 
 fn question(landing: &Landing) -> String {

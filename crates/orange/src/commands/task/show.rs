@@ -12,7 +12,7 @@ use crate::completion::{Wanted, tasks};
 use crate::session::Session;
 use crate::ui::command::spelled;
 use crate::ui::{
-    Extent, KeyValues, Palette, Style, ago, clean, clean_block, terminal_size, wrapped_prose,
+    Extent, KeyValues, Palette, Style, ago, clean, clean_block, local, terminal_size, wrapped_prose,
 };
 use clap::Args;
 use orange_core::Timestamp;
@@ -169,7 +169,7 @@ fn fields(facts: &TaskFacts) -> KeyValues {
     let view = &facts.view;
     let task = &view.task;
     let now = Timestamp::now();
-    let mut lines = KeyValues::new();
+    let mut lines = KeyValues::default();
     let mut status = format!("{} {}", task.status.info().icon, task.status);
     // At 0 nobody has looked at it since a person asked for changes.
     if task.review_round > 0 {
@@ -306,8 +306,7 @@ fn optional(task: &Task) -> Vec<(&'static str, String)> {
 }
 
 fn when(now: Timestamp, then: Timestamp, by: Option<&str>) -> String {
-    let zone = jiff::tz::TimeZone::system();
-    let local = then.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string();
+    let local = local(then, "%Y-%m-%d %H:%M");
     let who = by.map_or_else(String::new, |by| format!(" by {by}"));
     format!("{local} ({}){who}", ago(now, then))
 }

@@ -86,7 +86,7 @@ pub(crate) fn spawn(session: &Session, args: &SpawnArgs) -> Result<()> {
     choose_for(session, &place)?;
     match start::start(&session.call, place, args.force)? {
         StartOutcome::Started(changed) => {
-            update::finish(session, &changed, &update::moved(&changed))
+            update::finish(session, &changed, &update::moved(&changed), None)
         }
         StartOutcome::Queued(task, why) => {
             let message = queued(&task, &why);
@@ -105,7 +105,6 @@ fn choose_for(session: &Session, place: &Place) -> Result<()> {
     choose_once(session, &task.project, harness, task.permissions)
 }
 
-/// Why a task does not run yet.
 pub(crate) fn queued(task: &Task, why: &str) -> String {
     format!("{} is queued: {}", task.label(), clean(why))
 }
@@ -202,7 +201,6 @@ pub(crate) fn after_waiting(task: &Task) -> String {
     format!("started {}, which had been waiting", task.label())
 }
 
-/// A line for each agent.
 pub(crate) fn agents(spawned: &[Event]) -> String {
     let mut text = String::new();
     for event in spawned {

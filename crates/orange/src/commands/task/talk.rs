@@ -137,7 +137,7 @@ pub(crate) fn request_changes(session: &Session, args: &RequestChangesArgs) -> R
     let text = message(&args.text)?;
     let place = session.task(Some(&args.id))?;
     let changed = verbs::request_changes::request_changes(&session.call, place, &text)?;
-    update::finish(session, &changed, &update::moved(&changed))
+    update::finish(session, &changed, &update::moved(&changed), None)
 }
 
 /// The words as they were typed; `-` alone is standard input.

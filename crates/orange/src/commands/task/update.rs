@@ -179,7 +179,7 @@ fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<(
     let place = session.task(id)?;
     let changed = change::change(&session.call, place, change)?;
     let message = described(&changed, change);
-    finish(session, &changed, &message)
+    finish(session, &changed, &message, None)
 }
 
 pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()> {
@@ -198,16 +198,11 @@ pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()
         fields: Vec::new(),
         waits: None,
     };
-    finish(session, &changed, &message)
+    finish(session, &changed, &message, None)
 }
 
 /// Says what happened. A hook that failed makes the command fail, although the task has moved.
-pub(crate) fn finish(session: &Session, changed: &Changed, message: &str) -> Result<()> {
-    finish_with(session, changed, message, None)
-}
-
-/// The same of a task that was resolved.
-pub(crate) fn finish_with(
+pub(crate) fn finish(
     session: &Session,
     changed: &Changed,
     message: &str,
@@ -274,44 +269,31 @@ fn workspace_lines(task: &Task, acquired: &Acquired) -> String {
 }
 
 fn described(changed: &Changed, change: &Change) -> String {
-    let label = changed.done.task.label();
-    let mut text = String::new();
+    let task = &changed.done.task;
+    let mut parts = Vec::new();
     if let (Some(waits), Some(to)) = (&changed.waits, change.status) {
-        let _ = write!(
-            text,
-            "{label}: the review is noted; {waits}, then the task moves to {to} by itself"
-        );
+        parts.push(format!(
+            "the review is noted; {waits}, then the task moves to {to} by itself"
+        ));
     } else if change.status.is_some() || change.intent.is_some() {
-        let _ = write!(
-            text,
-            "{label}: {} → {}",
-            changed.done.from, changed.done.task.status
-        );
+        parts.push(format!("{} → {}", changed.done.from, task.status));
     }
-    if !changed.fields.is_empty() {
-        let values: Vec<String> = changed
-            .fields
-            .iter()
-            .filter_map(|name| Field::from_name(name))
-            .map(|field| {
-                let shown = match shown(&changed.done.task.get(field)) {
-                    empty if empty.is_empty() => "cleared".into(),
-                    value => value,
-                };
-                format!("{} {}", noun(field.name()), clean(&shown))
-            })
-            .collect();
-        let start = if text.is_empty() {
-            format!("{label}: ")
-        } else {
-            "; ".into()
-        };
-        let _ = write!(text, "{start}{}", values.join(", "));
+    let fields = changed.fields.iter();
+    let values = fields
+        .filter_map(|name| Field::from_name(name))
+        .map(|field| {
+            let shown = match shown(&task.get(field)) {
+                empty if empty.is_empty() => "cleared".into(),
+                value => value,
+            };
+            format!("{} {}", noun(field.name()), clean(&shown))
+        });
+    let values = values.collect::<Vec<_>>().join(", ");
+    parts.extend((!values.is_empty()).then_some(values));
+    if parts.is_empty() {
+        parts.push("nothing changed, it was so already".to_owned());
     }
-    if text.is_empty() {
-        text = format!("{label}: nothing changed, it was so already");
-    }
-    text
+    format!("{}: {}", task.label(), parts.join("; "))
 }
 
 /// A value in a sentence: text as it is, a list with commas.

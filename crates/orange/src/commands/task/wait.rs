@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 const NAP: Duration = Duration::from_millis(50);
 
 choice! {
-    /// What is waited for.
     pub(crate) enum Goal ("goal") { NeedsMe = "needs-me", Reviewing = "reviewing", Done = "done" }
 }
 

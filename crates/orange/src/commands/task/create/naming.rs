@@ -1,11 +1,10 @@
 //! Which of the words given to `task create` name the branch, and which say what is to be done.
 
-use crate::ui::clean;
+use crate::ui::{clean, command};
 use orange_core::naming::is_sentence;
 use orange_core::task::Task;
 use orange_engine::{Result, err};
 
-/// The words as they were typed.
 pub(super) struct Words {
     pub(super) first: Option<String>,
     pub(super) rest: Vec<String>,
@@ -15,7 +14,6 @@ pub(super) struct Words {
     pub(super) summary: Option<String>,
 }
 
-/// What they mean.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Naming {
     pub(super) branch: Option<String>,
@@ -89,7 +87,7 @@ impl Naming {
         (is_new && task.summary.is_empty()).then(|| {
             format!(
                 "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new --summary {}`",
-                for_a_shell(&word)
+                command::word(&word)
             )
         })
     }
@@ -104,16 +102,6 @@ fn begins_like_a_sentence(word: &str) -> bool {
     let letters = word.trim_end_matches(['.', '!', '?', '…']);
     let begins = letters.chars().next();
     begins.is_some_and(|first| !first.is_lowercase()) && letters.chars().all(char::is_alphabetic)
-}
-
-/// A branch holds no blanks, but maybe other things that a shell would take for its own.
-fn for_a_shell(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Chinese, Japanese, Thai, Lao, Khmer, Burmese and Tibetan letters, and their full stops.

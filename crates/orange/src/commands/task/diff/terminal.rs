@@ -20,7 +20,6 @@ pub(super) struct Screen {
     begun: bool,
 }
 
-/// What came of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Something,
@@ -169,23 +168,16 @@ impl Painter {
     }
 
     fn inside(&mut self, text: &str) -> String {
-        let (old, new) = &mut self.left;
-        let style = match text.as_bytes().first() {
-            Some(b'-') => {
-                *old = old.saturating_sub(1);
-                Style::Red
-            }
-            Some(b'+') => {
-                *new = new.saturating_sub(1);
-                Style::Green
-            }
-            Some(b'\\') => Style::Plain,
-            _ => {
-                *old = old.saturating_sub(1);
-                *new = new.saturating_sub(1);
-                Style::Plain
-            }
+        let (style, old, new) = match text.as_bytes().first() {
+            Some(b'-') => (Style::Red, 1, 0),
+            Some(b'+') => (Style::Green, 0, 1),
+            Some(b'\\') => (Style::Plain, 0, 0),
+            _ => (Style::Plain, 1, 1),
         };
+        self.left = (
+            self.left.0.saturating_sub(old),
+            self.left.1.saturating_sub(new),
+        );
         self.painted(style, text)
     }
 

@@ -30,7 +30,6 @@ impl Done {
     }
 }
 
-/// The outcomes for several tasks.
 #[derive(Serialize)]
 struct Outcomes<'a> {
     tasks: &'a [Done],

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::terminal::Terminal;
-use crate::ui::{Palette, Style, fitted, terminal_width};
+use crate::ui::{Palette, Style, fitted, terminal_size, terminal_width};
 use orange_engine::verbs::peek::Screen;
 use std::fmt::Write;
 use std::time::Duration;
@@ -33,7 +33,9 @@ impl Live {
 
     /// False: nobody looks any more.
     pub(super) fn draw(&mut self, screen: &Screen) -> bool {
-        let size = (terminal_width(), terminal_height());
+        let rows = terminal_size().map_or(0, |(_, rows)| usize::from(rows));
+        // 24 where the terminal does not say.
+        let size = (terminal_width(), if rows > 0 { rows } else { 24 });
         let now = Drawn {
             frame: frame(screen, size),
             size,
@@ -89,11 +91,4 @@ fn frame(screen: &Screen, (width, height): (usize, usize)) -> String {
         Palette::stdout().paint(Style::Dim, &words)
     );
     frame
-}
-
-/// 24 where the terminal does not say.
-fn terminal_height() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
-    let rows = size.map(|size| usize::from(size.ws_row));
-    rows.filter(|rows| *rows > 0).unwrap_or(24)
 }

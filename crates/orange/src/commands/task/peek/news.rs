@@ -19,7 +19,6 @@ pub(super) struct News {
     last: Option<(String, Instant)>,
 }
 
-/// What a look found.
 #[derive(Default)]
 struct Look {
     run: String,

@@ -1,7 +1,7 @@
 //! The part of `task show` about what happened: who did what, when, newest last.
 
 use crate::ui::command::spelled;
-use crate::ui::{Palette, Style, ago, clean};
+use crate::ui::{Palette, Style, ago, clean, local};
 use orange_core::Timestamp;
 use orange_core::timeline::Weight;
 use orange_engine::views::TimelineEntry;
@@ -24,7 +24,8 @@ pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
     let now = Timestamp::now();
     let time = |entry: &&TimelineEntry| {
         if all {
-            whole_time(entry.at)
+            // To the second: a whole history is read to see what came first.
+            local(entry.at, "%Y-%m-%d %H:%M:%S")
         } else {
             ago(now, entry.at)
         }
@@ -53,10 +54,4 @@ pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
         );
     }
     text
-}
-
-/// To the second, here: a whole history is read to see what came first.
-fn whole_time(time: Timestamp) -> String {
-    let here = time.to_zoned(jiff::tz::TimeZone::system());
-    here.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }

@@ -9,7 +9,7 @@ use orange_engine::git::status::{AheadBehind, Dirt};
 use orange_engine::views::WorkspaceState;
 
 pub(super) fn to_text(state: &WorkspaceState, task: &Task, palette: Palette) -> String {
-    let mut lines = KeyValues::new();
+    let mut lines = KeyValues::default();
     lines.add("  folder", state.folder.display().to_string());
     let (name, value, style) = head_line(state, task);
     lines.add_styled(name, value, style);
