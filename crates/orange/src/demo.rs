@@ -11,6 +11,7 @@ mod report;
 mod screen;
 mod stage;
 
+use crate::commands::demo::DemoArgs;
 use crate::output;
 use crate::signals::Signals;
 use landed::Main;
@@ -25,15 +26,6 @@ use std::time::{Duration, Instant};
 /// How the log names the person who does what people do.
 const USER: &str = "you";
 
-pub(crate) struct Settings {
-    pub(crate) keep: bool,
-    /// Without the pauses that let people read along.
-    pub(crate) fast: bool,
-    /// When to give up.
-    pub(crate) limit: Duration,
-    pub(crate) json: bool,
-}
-
 enum Ending {
     Complete,
     Late,
@@ -41,21 +33,29 @@ enum Ending {
 }
 
 /// Plays it. The exit code is 0 if every task got where it should and nothing is left.
-pub(crate) fn run(settings: &Settings) -> Result<u8> {
+pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
     let began = Instant::now();
     // First of all: from now on nothing ends this program without the stage being cleared.
     let signals = Signals::watch();
     let mut stage = Stage::new()?;
     check_programs(&stage)?;
-    let mut screen = Screen::new(settings.json, began);
-    let mut play = Play::new(&stage, &mut screen, settings, &signals, began);
+    let mut screen = Screen::new(json, began);
+    let mut play = Play {
+        stage: &stage,
+        screen: &mut screen,
+        args,
+        deadline: began + Duration::from_secs(args.limit),
+        signals: &signals,
+        cast: Vec::new(),
+        actions: Vec::new(),
+    };
     let ending = play.run()?;
     let main = match ending {
         Ending::Complete => play.main(),
         Ending::Late | Ending::Interrupted(_) => Main::default(),
     };
     let cast = play.cast;
-    let keep = settings.keep && !matches!(ending, Ending::Interrupted(_));
+    let keep = args.keep && !matches!(ending, Ending::Interrupted(_));
     let left = if keep {
         stage.keep();
         Vec::new()
@@ -87,7 +87,7 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
         keep.then_some(&stage),
         seconds,
     );
-    if settings.json {
+    if json {
         output::print_json(&output::named("demo", &report));
     }
     if report.ok {
@@ -95,7 +95,7 @@ pub(crate) fn run(settings: &Settings) -> Result<u8> {
         return Ok(0);
     }
     if matches!(ending, Ending::Late) {
-        let seconds = settings.limit.as_secs_f64();
+        let seconds = args.limit;
         screen.print(&format!(
             "\nIt was given up after {seconds} seconds. `orange demo --keep` leaves everything there for a look.\n"
         ));

@@ -4,7 +4,7 @@ mod clap_error;
 
 use crate::output;
 use crate::ui::command::spelled;
-use crate::ui::{Extent, Palette, clean_block, wrapped, wrapped_under};
+use crate::ui::{Extent, Palette, Style, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
 use orange_core::{Action, Text};
 use orange_engine::{Code, Error};
@@ -46,7 +46,11 @@ pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
         let palette = Palette::stderr();
         labelled(palette.red("error:"), "error: ", &error.message);
         if let Some(hint) = &error.hint {
-            labelled(palette.cyan("hint:"), "hint: ", &spelled(hint));
+            labelled(
+                palette.paint(Style::Cyan, "hint:"),
+                "hint: ",
+                &spelled(hint),
+            );
         }
     }
     ExitCode::from(exit_code(error.code))

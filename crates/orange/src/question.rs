@@ -15,7 +15,7 @@ pub(crate) fn confirm(session: &Session, sure: bool, question: &str) -> Result<(
     if !asks(session, sure) || yes(question)? {
         return Ok(());
     }
-    Err(nothing_changed())
+    Err(err!(Declined, "nothing was changed"))
 }
 
 /// As [`confirm`], for what a script must not do by accident: where nobody can be asked, it has to say `--yes`.
@@ -30,10 +30,6 @@ pub(crate) fn confirm_always(
     } else {
         Err(unanswered())
     }
-}
-
-pub(crate) fn nothing_changed() -> Error {
-    err!(Declined, "nothing was changed")
 }
 
 pub(crate) fn yes(question: &str) -> Result<bool> {

@@ -15,7 +15,7 @@ use orange_engine::settings::{self, lenient_config};
 use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
 use orange_engine::verbs::start;
-use orange_engine::views::find;
+use orange_engine::views::{TaskView, find, task};
 use orange_engine::{
     Call, Caller, Code, Result, Settings, access, crash_points, err, home_record,
     person_environment, recovery, started_by,
@@ -165,6 +165,11 @@ impl Session {
             )
             .hint("name it: a key like TASK-001, an id, or project/branch")
         })
+    }
+
+    /// The same with everything that is known of it.
+    pub(crate) fn view(&self, named: Option<&str>) -> Result<TaskView> {
+        task::view(&self.call, self.task(named)?)
     }
 
     /// Notes that a task gave up what others may wait for.

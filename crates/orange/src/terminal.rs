@@ -66,10 +66,10 @@ impl Terminal {
     }
 
     /// Nothing stops the program in the middle of a picture, as long as this is kept. None: it is not ours to draw on.
-    pub(crate) fn hold(&self) -> Option<Hold> {
+    pub(crate) fn hold(&self) -> Option<impl Sized + use<>> {
         let held = held();
         let ours = held.as_ref().is_some_and(|taken| taken.ours);
-        ours.then(|| Hold(held))
+        ours.then_some(held)
     }
 
     /// Waits so long, unless a key is pressed or a signal comes. True: the key was `q`.
@@ -105,10 +105,6 @@ impl Terminal {
         }
     }
 }
-
-pub(crate) struct Hold(
-    #[allow(dead_code, reason = "it is kept, not read")] MutexGuard<'static, Option<Taken>>,
-);
 
 impl Drop for Terminal {
     fn drop(&mut self) {

@@ -1,6 +1,7 @@
 //! What somebody may have meant by a command or an argument that is not there, where no likeness of letters tells.
 
 use crate::help::of_tasks;
+use crate::ui::command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory};
@@ -40,23 +41,19 @@ fn of_command(words: &[&str]) -> Option<String> {
         ["create", ..] => "`orange new \"what is to be done\"` creates a task",
         ["start", ..] | ["task", "start", ..] => "`orange task spawn ID` starts a task",
         ["config", "list" | "ls", ..] => "`orange config show` lists the settings",
-        [command, rest @ ..] => {
+        [typed, rest @ ..] => {
             let root = super::Cli::command();
             let known = of_tasks(&root);
-            let mut near = nearest(command, known.iter().map(String::as_str));
+            let mut near = nearest(typed, known.iter().map(String::as_str));
             // A slip in a command of its own is clap's to tell.
-            if near != Some(command)
-                && nearest(command, root.get_subcommands().map(Command::get_name)).is_some()
+            if near != Some(typed)
+                && nearest(typed, root.get_subcommands().map(Command::get_name)).is_some()
             {
                 near = None;
             }
             // What was typed behind it, as far as it needs no quotes.
-            let plain = |word: &&&str| {
-                let mut letters = word.chars();
-                letters.all(|c| c.is_alphanumeric() || "-_/:.".contains(c))
-            };
-            let id = rest.first().filter(plain).map(|id| format!(" {id}"));
-            let id = id.unwrap_or_default();
+            let id = rest.first().filter(|id| command::word(id) == **id);
+            let id = id.map(|id| format!(" {id}")).unwrap_or_default();
             return near.map(|near| format!("did you mean `orange task {near}{id}`?"));
         }
         [] => return None,

@@ -22,7 +22,11 @@ pub(crate) enum ConfigCommand {
     #[command(
         after_help = "A dash stands for no value, ✗ for one that cannot be used: all mistakes in config.yaml are named below, and the exit code is 1. Later sources win: the default, ~/orange/config.yaml, the repository's .orange/config.yaml as committed where work starts from, variables such as ORANGE_AGENTS_HARNESS, --config.\n\nExamples:\n  orange config show\n  orange config show --project shop\n  orange config show --json"
     )]
-    Show(ShowArgs),
+    Show {
+        /// For new work of this project (default: the one you are in)
+        #[arg(long, value_name = "NAME", add = projects())]
+        project: Option<String>,
+    },
     /// Print the value of one setting, and nothing else
     #[command(
         after_help = "A list is printed one entry a line; no value prints nothing. A section prints the table of its settings.\n\nExamples:\n  orange config get merge.strategy\n  orange config get workspace.copy --project shop\n  orange config get agents"
@@ -35,7 +39,11 @@ pub(crate) enum ConfigCommand {
     Set(SetArgs),
     /// Take one setting out of ~/orange/config.yaml: the default counts again
     #[command(after_help = "Example:\n  orange config unset merge.strategy")]
-    Unset(UnsetArgs),
+    Unset {
+        /// Such as merge.strategy
+        #[arg(value_name = "KEY", add = keys_in_file())]
+        key: String,
+    },
     /// Open ~/orange/config.yaml in your editor
     #[command(
         after_help = "The editor is VISUAL, or else EDITOR. It gets a copy, which takes the place of the file once it can be read; until then the file stays as it was.\n\nExample:\n  orange config edit"
@@ -47,13 +55,6 @@ pub(crate) enum ConfigCommand {
     /// Print docs/configuration.md: every setting explained
     #[command(after_help = "Example:\n  orange config docs | less")]
     Docs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    /// For new work of this project (default: the one you are in)
-    #[arg(long, value_name = "NAME", add = projects())]
-    project: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -85,13 +86,6 @@ pub(crate) struct SetArgs {
     unset: bool,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct UnsetArgs {
-    /// Such as merge.strategy
-    #[arg(value_name = "KEY", add = keys_in_file())]
-    key: String,
-}
-
 /// What needs no home; true: that was it.
 pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
     match command {
@@ -102,11 +96,7 @@ pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
             output::print_json(&named("docs", reference()));
         }
         ConfigCommand::Docs => output::print(&reference()),
-        ConfigCommand::Show(_)
-        | ConfigCommand::Get(_)
-        | ConfigCommand::Set(_)
-        | ConfigCommand::Unset(_)
-        | ConfigCommand::Edit => return false,
+        _ => return false,
     }
     true
 }
@@ -114,19 +104,19 @@ pub(crate) fn without_home(command: &ConfigCommand, as_json: bool) -> bool {
 pub(crate) fn changes(command: &ConfigCommand) -> bool {
     matches!(
         command,
-        ConfigCommand::Set(_) | ConfigCommand::Unset(_) | ConfigCommand::Edit
+        ConfigCommand::Set(_) | ConfigCommand::Unset { .. } | ConfigCommand::Edit
     )
 }
 
 pub(crate) fn run(session: &Session, command: &ConfigCommand) -> Result<()> {
     match command {
-        ConfigCommand::Show(args) => show::run(session, args.project.as_deref(), None),
+        ConfigCommand::Show { project } => show::run(session, project.as_deref(), None),
         ConfigCommand::Get(args) => get(session, args),
         ConfigCommand::Set(args) => {
             let values = (!args.unset).then_some(args.values.as_slice());
             change(session, &args.key, values)
         }
-        ConfigCommand::Unset(args) => change(session, &args.key, None),
+        ConfigCommand::Unset { key } => change(session, key, None),
         ConfigCommand::Edit => edit::run(session),
         ConfigCommand::Schema | ConfigCommand::Docs => Ok(()),
     }

@@ -1,11 +1,10 @@
 //! `orange demo`: the arguments of the demo.
 
-use crate::demo::{self, Settings};
+use crate::demo;
 use crate::session;
 use clap::{Args, ValueEnum};
 use orange_engine::runs::run_above;
 use orange_engine::{Result, err};
-use std::time::Duration;
 
 /// The demo ends within a minute, clearing away included.
 const LIMIT: u64 = 50;
@@ -22,13 +21,19 @@ Examples:
 pub(crate) struct DemoArgs {
     /// Leave everything there, and say where
     #[arg(long)]
-    keep: bool,
+    pub(crate) keep: bool,
     /// Without pauses for readers
     #[arg(long, hide = true, value_enum, default_value = "normal")]
     speed: Speed,
     /// Give up after so many seconds
     #[arg(long, hide = true, value_name = "SECONDS", default_value_t = LIMIT)]
-    limit: u64,
+    pub(crate) limit: u64,
+}
+
+impl DemoArgs {
+    pub(crate) fn is_fast(&self) -> bool {
+        self.speed == Speed::Fast
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,13 +48,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
         return Err(err!(NotAllowed, "an agent cannot play the demo")
             .hint("run it in a terminal of your own"));
     }
-    let settings = Settings {
-        keep: args.keep,
-        fast: args.speed == Speed::Fast,
-        limit: Duration::from_secs(args.limit),
-        json,
-    };
-    match demo::run(&settings)? {
+    match demo::run(args, json)? {
         0 => Ok(()),
         code => std::process::exit(i32::from(code)),
     }

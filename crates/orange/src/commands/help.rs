@@ -65,15 +65,11 @@ pub(crate) fn run(args: &HelpArgs, wants_json: bool) -> Result<()> {
 
 /// Headings stand out where there are colours; elsewhere the text is as it was written.
 fn painted(text: &str, palette: Palette) -> String {
-    let mut painted = String::with_capacity(text.len());
-    for line in text.lines() {
-        match line.strip_prefix("# ") {
-            Some(heading) => painted.push_str(&palette.bold(heading).to_string()),
-            None => painted.push_str(line),
-        }
-        painted.push('\n');
-    }
-    painted
+    let lines = text.lines().map(|line| match line.strip_prefix("# ") {
+        Some(heading) => format!("{}\n", palette.bold(heading)),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 /// Through the user's pager on a terminal.

@@ -16,7 +16,6 @@ use jiff::tz::TimeZone;
 use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::event_log::COMPONENTS;
-use orange_engine::views::task;
 use orange_engine::{IoContext, Result, err};
 use shown::{Layout, to_json};
 use std::collections::{BTreeSet, VecDeque};
@@ -201,10 +200,7 @@ fn rank(level: &str) -> Option<usize> {
 fn task_id(session: &Session, name: &str) -> Result<String> {
     const LENGTH_OF_IDS: usize = 21;
     match session.task(Some(name)) {
-        Ok(place) => {
-            let view = task::view(&session.call, place)?;
-            Ok(view.task.id)
-        }
+        Ok(_) => Ok(session.view(Some(name))?.task.id),
         Err(_) if name.len() == LENGTH_OF_IDS => Ok(name.to_owned()),
         Err(error) => Err(error),
     }
@@ -252,17 +248,13 @@ fn last_lines(files: &[LogPart], wanted: &Filter, most: usize) -> std::io::Resul
 
 /// A component that nothing was logged of may be a slip of the fingers.
 fn known_component(name: &str, seen: &BTreeSet<String>) -> Result<()> {
-    let known = || {
-        COMPONENTS
-            .iter()
-            .copied()
-            .chain(seen.iter().map(String::as_str))
-    };
-    if known().any(|component| component == name) {
+    let mut known: BTreeSet<&str> = COMPONENTS.iter().copied().collect();
+    known.extend(seen.iter().map(String::as_str));
+    if known.contains(name) {
         return Ok(());
     }
-    let all: BTreeSet<&str> = known().collect();
-    let all = all.into_iter().collect::<Vec<_>>().join(", ");
+    let meant = meant(name, known.iter().copied());
+    let all = known.into_iter().collect::<Vec<_>>().join(", ");
     Err(err!(Usage, "no line of the log is of a component {name:?}")
-        .hint(format!("{}there are {all}", meant(name, known()))))
+        .hint(format!("{meant}there are {all}")))
 }

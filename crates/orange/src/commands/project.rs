@@ -38,7 +38,14 @@ pub(crate) enum ProjectCommand {
     Trust(trust::TrustArgs),
     /// Forget a repository; its tasks stay on disk
     #[command(after_help = "Example:\n  orange project remove shop")]
-    Remove(RemoveArgs),
+    Remove {
+        /// The project
+        #[arg(add = projects())]
+        name: String,
+        /// Also when it has open tasks
+        #[arg(long)]
+        force: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -49,6 +56,12 @@ pub(crate) struct AddArgs {
     /// What to call it (default: the folder's name)
     #[arg(long)]
     name: Option<String>,
+    #[command(flatten)]
+    fields: ProjectFields,
+}
+
+#[derive(Debug, Args)]
+struct ProjectFields {
     /// The branch that work starts from and goes to (default: found out)
     #[arg(long, value_name = "BRANCH", add = branches())]
     default_branch: Option<String>,
@@ -68,25 +81,8 @@ pub(crate) struct UpdateArgs {
     /// Where the repository lies now
     #[arg(long)]
     path: Option<PathBuf>,
-    /// The branch that work starts from and goes to
-    #[arg(long, value_name = "BRANCH", add = branches())]
-    default_branch: Option<String>,
-    /// How many workspaces it may have at once
-    #[arg(long, value_name = "N")]
-    pool_size: Option<u32>,
-    /// What its tasks' agents may do without asking: full, edits or ask
-    #[arg(long, value_name = "MODE", value_parser = word::<Permissions>, add = words(Permissions::WORDS))]
-    permissions: Option<Permissions>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RemoveArgs {
-    /// The project
-    #[arg(add = projects())]
-    name: String,
-    /// Also when it has open tasks
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    fields: ProjectFields,
 }
 
 pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
@@ -97,9 +93,9 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                 &AddProject {
                     path: session.folder.join(&args.path),
                     name: args.name,
-                    default_branch: args.default_branch,
-                    pool_size: args.pool_size,
-                    permissions: args.permissions,
+                    default_branch: args.fields.default_branch,
+                    pool_size: args.fields.pool_size,
+                    permissions: args.fields.permissions,
                 },
             )?;
             let verb = if added.new {
@@ -114,9 +110,9 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
             session.finish(named("projects", &projects), || listed(&projects))
         }
         ProjectCommand::Update(args) => {
-            let nothing =
-                args.path.is_none() && args.default_branch.is_none() && args.pool_size.is_none();
-            if nothing && args.permissions.is_none() {
+            let fields = &args.fields;
+            let nothing = fields.default_branch.is_none() && fields.pool_size.is_none();
+            if nothing && args.path.is_none() && fields.permissions.is_none() {
                 return Err(err!(Usage, "nothing to change was given")
                     .hint("say what: --path, --default-branch, --pool-size or --permissions"));
             }
@@ -125,16 +121,16 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                 &args.name,
                 &UpdateProject {
                     path: args.path.map(|path| session.folder.join(path)),
-                    default_branch: args.default_branch,
-                    pool_size: args.pool_size,
-                    permissions: args.permissions,
+                    default_branch: args.fields.default_branch,
+                    pool_size: args.fields.pool_size,
+                    permissions: args.fields.permissions,
                 },
             )?;
             one(session, &project, "updated")
         }
         ProjectCommand::Trust(args) => trust::run(session, &args),
-        ProjectCommand::Remove(args) => {
-            let project = project::remove_project(&session.call, &args.name, args.force)?;
+        ProjectCommand::Remove { name, force } => {
+            let project = project::remove_project(&session.call, &name, force)?;
             one(session, &project, "removed")
         }
     }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use orange_core::prompt::PromptName;
 use orange_engine::git::short;
 use orange_engine::prompt::{self, PromptOrigin, PromptSource, PromptText, Prompts};
-use orange_engine::views::{prompts, task};
+use orange_engine::views::prompts;
 use orange_engine::{Result, err};
 
 #[derive(Debug, Subcommand)]
@@ -18,19 +18,16 @@ pub(crate) enum PromptCommand {
     #[command(
         after_help = "A repository's own prompt is `.orange/prompts/<name>.md`, committed where new work starts from.\n\nExamples:\n  orange prompt list\n  orange prompt list --project shop --json"
     )]
-    List(ListArgs),
+    List {
+        /// The project (default: the one you are in)
+        #[arg(long, value_name = "NAME", add = projects())]
+        project: Option<String>,
+    },
     /// Show a prompt: its text, or what an agent of a task would get
     #[command(
         after_help = "Examples:\n  orange prompt show worker                      the text with its variables\n  orange prompt show reviewer --task TASK-001    what its reviewer would get\n  mkdir -p .orange/prompts\n  orange prompt show worker > .orange/prompts/worker.md"
     )]
     Show(ShowArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListArgs {
-    /// The project (default: the one you are in)
-    #[arg(long, value_name = "NAME", add = projects())]
-    project: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -51,13 +48,13 @@ pub(crate) struct ShowArgs {
 
 pub(crate) fn run(session: &Session, command: &PromptCommand) -> Result<()> {
     match command {
-        PromptCommand::List(args) => list(session, args),
+        PromptCommand::List { project } => list(session, project.as_deref()),
         PromptCommand::Show(args) => show(session, args),
     }
 }
 
-fn list(session: &Session, args: &ListArgs) -> Result<()> {
-    let prompts = prompts_of(session, args.project.as_deref())?;
+fn list(session: &Session, project: Option<&str>) -> Result<()> {
+    let prompts = prompts_of(session, project)?;
     session.finish(&prompts, || list_as_text(&prompts))?;
     for source in &prompts.sources {
         if let Some(unusable) = &source.unusable {
@@ -92,8 +89,7 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
         let source = found.ok_or_else(|| err!(Usage, "no prompt {name}").hint(""))?;
         return show_template(session, &source, None);
     };
-    let place = session.task(Some(id))?;
-    let view = task::view(&session.call, place)?;
+    let view = session.view(Some(id))?;
     let source = prompt::prompt_source(&session.call, &view.task, name)?;
     let label = view.task.label();
     if args.template {

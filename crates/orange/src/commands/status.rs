@@ -99,8 +99,7 @@ fn told() -> impl Iterator<Item = &'static str> {
         .statuses
         .iter()
         .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
-    let words = statuses.map(|info| info.status.as_str());
-    words.chain([QUEUED])
+    statuses.map(|info| info.status.as_str()).chain([QUEUED])
 }
 
 impl Numbers {

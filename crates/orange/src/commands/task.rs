@@ -79,7 +79,9 @@ pub(crate) fn only_reads(command: &TaskCommand) -> bool {
             | TaskCommand::Deps(_)
             | TaskCommand::Diff(_)
             | TaskCommand::Path(_)
-            | TaskCommand::Rescue(rescue::RescueCommand::List(_) | rescue::RescueCommand::Show(_))
+            | TaskCommand::Rescue(
+                rescue::RescueCommand::List { .. } | rescue::RescueCommand::Show(_)
+            )
     )
 }
 

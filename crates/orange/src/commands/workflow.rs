@@ -79,10 +79,10 @@ fn origin(from: Origin) -> String {
 
 /// `working`, or `blocked (gate)`.
 fn place(status: Status, reason: Option<BlockedReason>) -> String {
-    reason.map_or_else(
-        || status.to_string(),
-        |reason| format!("{status} ({reason})"),
-    )
+    match reason {
+        Some(reason) => format!("{status} ({reason})"),
+        None => status.to_string(),
+    }
 }
 
 fn who(by: &By) -> String {
@@ -219,51 +219,40 @@ fn as_mermaid(workflow: &Workflow) -> String {
 }
 
 fn as_json(workflow: &Workflow) -> Value {
-    let statuses: Vec<Value> = workflow
-        .statuses
-        .iter()
-        .map(|info| {
-            let mut row = json!({
-                "status": info.status.as_str(),
-                "meaning": info.meaning,
-                "terminal": info.kind == Kind::Over,
-                "active": info.kind == Kind::Active,
-            });
-            if let Some(reason) = info.reason {
-                row["reason"] = json!(reason);
-            }
-            row
+    let hooks = |hooks: &[HookEntry]| hooks.iter().map(hook).collect::<Vec<_>>();
+    let statuses = workflow.statuses.iter().map(|info| {
+        let mut row = json!({
+            "status": info.status.as_str(),
+            "meaning": info.meaning,
+            "terminal": info.kind == Kind::Over,
+            "active": info.kind == Kind::Active,
+        });
+        if let Some(reason) = info.reason {
+            row["reason"] = json!(reason);
+        }
+        row
+    });
+    let transitions = workflow.transitions.iter().map(|row| {
+        json!({
+            "from": origin(row.from),
+            "to": place(row.to, row.to_reason),
+            "who": row.who.iter().map(who).collect::<Vec<_>>(),
+            "conditions": row.conditions.iter().map(|c| c.as_str()).collect::<Vec<_>>(),
+            "gate": row.gate.map(|gate| gate.label()),
+            "hooks": hooks(row.hooks),
         })
-        .collect();
-    let transitions: Vec<Value> = workflow
-        .transitions
-        .iter()
-        .map(|row| {
-            json!({
-                "from": origin(row.from),
-                "to": place(row.to, row.to_reason),
-                "who": row.who.iter().map(who).collect::<Vec<_>>(),
-                "conditions": row.conditions.iter().map(|c| c.as_str()).collect::<Vec<_>>(),
-                "gate": row.gate.map(|gate| gate.label()),
-                "hooks": row.hooks.iter().map(hook).collect::<Vec<_>>(),
-            })
+    });
+    let creations = workflow.creations.iter().map(|row| {
+        json!({
+            "status": row.status.as_str(),
+            "existing_branch": row.existing_branch,
+            "hooks": hooks(row.hooks),
         })
-        .collect();
-    let creations: Vec<Value> = workflow
-        .creations
-        .iter()
-        .map(|row| {
-            json!({
-                "status": row.status.as_str(),
-                "existing_branch": row.existing_branch,
-                "hooks": row.hooks.iter().map(hook).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
+    });
     json!({"workflow": {
         "name": workflow.name,
-        "statuses": statuses,
-        "transitions": transitions,
-        "creations": creations,
+        "statuses": statuses.collect::<Vec<_>>(),
+        "transitions": transitions.collect::<Vec<_>>(),
+        "creations": creations.collect::<Vec<_>>(),
     }})
 }

@@ -1,13 +1,14 @@
 //! The play itself: makes the stage ready, creates the tasks, reads their journals, and does what the user would do.
 //! Everything is done with Orange's own commands.
 
+use super::Ending;
 use super::USER;
 use super::actor::{Actor, UserAction};
 use super::demo_task::{DEMO_TASKS, DemoTask};
 use super::landed::Main;
 use super::screen::Screen;
 use super::stage::{Stage, cannot, failed};
-use super::{Ending, Settings};
+use crate::commands::demo::DemoArgs;
 use crate::signals::Signals;
 use orange_engine::{Error, Result};
 use serde_json::Value;
@@ -22,14 +23,14 @@ const NAP: Duration = Duration::from_millis(25);
 const THINKING: Duration = Duration::from_millis(1500);
 
 pub(super) struct Play<'p> {
-    stage: &'p Stage,
-    screen: &'p mut Screen,
-    settings: &'p Settings,
-    deadline: Instant,
-    signals: &'p Signals,
+    pub(super) stage: &'p Stage,
+    pub(super) screen: &'p mut Screen,
+    pub(super) args: &'p DemoArgs,
+    pub(super) deadline: Instant,
+    pub(super) signals: &'p Signals,
     pub(super) cast: Vec<Actor>,
     /// What the user is about to do, with whom, and when.
-    actions: Vec<(Instant, usize, UserAction)>,
+    pub(super) actions: Vec<(Instant, usize, UserAction)>,
 }
 
 /// Why a command was not waited for, or the play not played to its end.
@@ -46,25 +47,7 @@ impl From<Error> for Stop {
 
 type Played<T> = std::result::Result<T, Stop>;
 
-impl<'p> Play<'p> {
-    pub(super) fn new(
-        stage: &'p Stage,
-        screen: &'p mut Screen,
-        settings: &'p Settings,
-        signals: &'p Signals,
-        began: Instant,
-    ) -> Play<'p> {
-        Play {
-            stage,
-            screen,
-            settings,
-            deadline: began + settings.limit,
-            signals,
-            cast: Vec::new(),
-            actions: Vec::new(),
-        }
-    }
-
+impl Play<'_> {
     pub(super) fn run(&mut self) -> Result<Ending> {
         let played = self.prepare().and_then(|()| self.watch());
         self.screen.close(&self.cast);
@@ -96,7 +79,7 @@ impl<'p> Play<'p> {
     }
 
     fn create(&mut self, demo_task: &'static DemoTask) -> Played<()> {
-        let script = demo_task.script(self.settings.fast);
+        let script = demo_task.script(self.args.is_fast());
         let script = self
             .stage
             .write(&format!("scripts/{}.yaml", demo_task.name), &script)?;
@@ -168,7 +151,7 @@ impl<'p> Play<'p> {
     /// A short while: journals are read, the screen is brought up to date, and it is looked whether to go on.
     fn breathe(&mut self) -> Played<()> {
         std::thread::sleep(NAP);
-        let thinking = if self.settings.fast {
+        let thinking = if self.args.is_fast() {
             Duration::ZERO
         } else {
             THINKING

@@ -129,7 +129,11 @@ pub(super) fn next() -> String {
     let palette = Palette::stdout();
     let mut text = format!("\n{}\n", palette.bold("What to try next"));
     for (command, what) in NEXT {
-        let _ = writeln!(text, "  {}\n      {what}", palette.cyan(command));
+        let _ = writeln!(
+            text,
+            "  {}\n      {what}",
+            palette.paint(Style::Cyan, command)
+        );
     }
     text.push_str("  README.md, docs/agents.md, docs/merge.md, docs/sim.md\n");
     text

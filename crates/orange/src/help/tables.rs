@@ -1,5 +1,5 @@
-//! The tables in topics: `{{name}}` alone on a line stands for one. They are made from what the program does by, so
-//! that no text says otherwise.
+//! The tables in topics: `{{name}}` alone on a line stands for one, `{{see …}}` for commands to look at. They are made
+//! from what the program does by, so that no text says otherwise.
 
 use super::files::FILES;
 use super::variables;
@@ -9,6 +9,7 @@ use orange_core::config::Config;
 use orange_core::task::{Field, Guard, WorkflowName};
 use orange_core::workflow::{Origin, Workflow};
 use orange_engine::{Code, harness};
+use std::borrow::Borrow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -39,22 +40,21 @@ fn table(name: &str) -> Option<String> {
         "until-start" => fields(Guard::UntilStart),
         "harnesses" => harnesses(),
         "settings" => listed(Config::known_keys().iter().copied()),
-        "exit-codes" => rows(
-            EXIT_CODES
-                .iter()
-                .map(|(code, what)| (code.to_string(), *what)),
-        ),
+        "exit-codes" => {
+            let codes = EXIT_CODES.into_iter();
+            rows(codes.map(|(code, what)| (code.to_string(), what)))
+        }
         "error-codes" => listed(Code::WORDS.iter().copied()),
         "files" => pairs(FILES),
         "variables" => pairs(variables::READ),
         "variables-of-agents" => pairs(variables::OF_AGENTS),
         "variables-of-commands" => pairs(variables::OF_COMMANDS),
         "variables-of-notices" => pairs(variables::OF_NOTICES),
-        "variables-of-settings" => {
-            let names: Vec<String> = variables::of_settings().map(|(_, name)| name).collect();
-            listed(names.iter().map(String::as_str))
+        "variables-of-settings" => listed(variables::of_settings().map(|(_, name)| name)),
+        _ => {
+            let commands = name.strip_prefix("see ")?.split(", ");
+            listed(commands.map(|command| format!("`orange {command}`")))
         }
-        _ => return None,
     })
 }
 
@@ -91,7 +91,7 @@ fn rows<'a>(rows: impl Iterator<Item = (String, &'a str)>) -> String {
 }
 
 /// Words one after the other.
-pub(super) fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
+fn listed<S: Borrow<str>>(words: impl Iterator<Item = S>) -> String {
     let words = words.collect::<Vec<_>>().join(", ");
     wrapped_prose(&format!("  {words}"), Extent::Columns(WIDTH)).into_owned()
 }

@@ -164,7 +164,8 @@ fn name<'a>(given: &'a Option<String>, placeholder: &'a str) -> &'a str {
     given.as_deref().unwrap_or(placeholder)
 }
 
-fn flag(given: bool, option: &'static str) -> &'static str {
+/// The text if it is so.
+pub(crate) fn flag(given: bool, option: &'static str) -> &'static str {
     if given { option } else { "" }
 }
 

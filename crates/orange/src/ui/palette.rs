@@ -103,14 +103,6 @@ impl Palette {
         self.paint(Style::Red, text)
     }
 
-    pub(crate) fn green(self, text: &str) -> Painted<'_> {
-        self.paint(Style::Green, text)
-    }
-
-    pub(crate) fn cyan(self, text: &str) -> Painted<'_> {
-        self.paint(Style::Cyan, text)
-    }
-
     /// The sequences around a text in `style`; empty where nothing is to be styled.
     pub(crate) fn around(self, style: Style) -> (&'static str, &'static str) {
         if self.enabled && style != Style::Plain {

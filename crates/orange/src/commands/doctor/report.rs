@@ -67,7 +67,10 @@ fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> 
     let how = finding.repair.as_ref().map(spelled);
     let how = how.as_deref().map(clean_block);
     match how {
-        Some(done) if finding.repaired => vec![format!("{} {what} → {done}", palette.green("+"))],
+        Some(done) if finding.repaired => vec![format!(
+            "{} {what} → {done}",
+            palette.paint(Style::Green, "+")
+        )],
         Some(how) => {
             let is_told = repair || finding.by_hand;
             let verb = if is_told { "" } else { "--repair: " };
@@ -81,7 +84,7 @@ fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> 
 }
 
 fn fine(text: &str) -> String {
-    format!("{} {text}", Palette::stdout().green("✓"))
+    format!("{} {text}", Palette::stdout().paint(Style::Green, "✓"))
 }
 
 fn note(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use crate::completion::{branches, projects};
 use crate::output;
-use crate::question::{asks, nothing_changed, yes};
+use crate::question::{asks, yes};
 use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
@@ -61,7 +61,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
         };
         shown = "";
         if !yes(&question)? {
-            return Err(nothing_changed());
+            return Err(err!(Declined, "nothing was changed"));
         }
     } else if !args.yes {
         if !session.json {

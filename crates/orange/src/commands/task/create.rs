@@ -42,18 +42,8 @@ Examples:
   orange task create --from TASK-001               once more, if it is over
   orange task create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
-    /// The branch; a sentence alone, or a word with a capital that is no branch yet, is the summary instead
-    #[arg(value_name = "BRANCH", add = branches())]
-    branch: Option<String>,
-    /// What is to be done, in one line
-    #[arg(value_name = "SUMMARY")]
-    summary: Vec<String>,
-    /// The branch, whatever it looks like; then all words are the summary
-    #[arg(long = "branch", value_name = "NAME", add = branches())]
-    named_branch: Option<String>,
-    /// What is to be done, if it is a single word like a branch
-    #[arg(long = "summary", value_name = "TEXT")]
-    named_summary: Option<String>,
+    #[command(flatten)]
+    words: Words,
     /// Start again from a task that is done or cancelled: its summary, context and settings, where you give no others
     #[arg(long, value_name = "TASK", add = tasks(Wanted::Over))]
     from: Option<String>,
@@ -95,25 +85,21 @@ pub(crate) struct CreateArgs {
 }
 
 pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
-    let words = Words {
-        first: args.branch,
-        rest: args.summary,
-        branch: args.named_branch,
-        summary: args.named_summary,
-    };
+    let words = args.words;
     let context = args.context.as_deref().map(read).transpose()?;
     let has_context = context.as_ref().is_some_and(|text| !text.trim().is_empty());
     if words.say_nothing() && !has_context && args.from.is_none() {
         return Err(err!(Usage, "no summary given")
             .hint("describe the task in one line: `orange new \"Add a login form\"`"));
     }
-    let earlier = match &args.from {
-        Some(id) => Some(create_from::earlier(session, id, args.project.as_deref())?),
-        None => None,
-    };
+    let named = args.project.as_deref();
+    let earlier = args.from.as_deref();
+    let earlier = earlier
+        .map(|id| create_from::earlier(session, id, named))
+        .transpose()?;
     let project = match &earlier {
         Some(earlier) => earlier.task.project.clone(),
-        None => chosen_project(session, args.project.as_deref())?,
+        None => chosen_project(session, named)?,
     };
     // A sentence without its quotes begins with a capital; hardly any branch does.
     if let (Some(first), true, None) = (&words.first, words.rest.len() > 1, &words.branch)

@@ -7,7 +7,7 @@ use crate::ui::clean;
 use clap::Args;
 use orange_core::machine::Linked;
 use orange_engine::Result;
-use orange_engine::views::{DepsEdge, DepsNode, TaskView, deps, task};
+use orange_engine::views::{DepsEdge, DepsNode, TaskView, deps};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -29,8 +29,7 @@ pub(crate) struct DepsArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
-    let view = task::view(&session.call, place)?;
+    let view = session.view(args.id.as_deref())?;
     if args.tree {
         let lines = deps::deps_tree(&session.call, &view.task)?;
         session.finish(named("tree", &lines), || tree_text(&lines))?;
@@ -46,14 +45,11 @@ pub(crate) fn run(session: &Session, args: &DepsArgs) -> Result<()> {
 }
 
 pub(crate) fn linked_text(links: &[Linked]) -> String {
-    links
-        .iter()
-        .map(|link| match link.status {
-            Some(status) => format!("{} ({status})", link.reference),
-            None => format!("{} (no such task)", link.reference),
-        })
-        .collect::<Vec<_>>()
-        .join(", ")
+    let links = links.iter().map(|link| {
+        let status = link.status.map_or("no such task", |status| status.as_str());
+        format!("{} ({status})", link.reference)
+    });
+    links.collect::<Vec<_>>().join(", ")
 }
 
 fn links_text(view: &TaskView) -> String {

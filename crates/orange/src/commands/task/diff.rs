@@ -13,7 +13,7 @@ use orange_engine::Result;
 use orange_engine::git::diff::Shape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
-use orange_engine::views::{Comparison, DiffOf, DiffView, diff, task};
+use orange_engine::views::{Comparison, DiffOf, DiffView, diff};
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
 use terminal::{Screen, Shown};
@@ -54,8 +54,7 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
-    let view = task::view(&session.call, place)?;
+    let view = session.view(args.id.as_deref())?;
     let of = match (args.since_review, args.uncommitted) {
         (true, _) => DiffOf::SinceReview,
         (_, true) => DiffOf::Uncommitted,

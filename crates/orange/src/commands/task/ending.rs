@@ -9,6 +9,7 @@ use crate::output;
 use crate::question::{asks, confirm_always, yes};
 use crate::session::Session;
 use crate::ui::clean;
+use crate::ui::command::flag;
 use clap::Args;
 use each::{Done, Each};
 use orange_core::naming::counted;
@@ -170,11 +171,8 @@ fn cancel_question(
     if names.is_empty() {
         return Ok(said);
     }
-    let saved = if live().any(|view| view.task.workspace.is_some()) {
-        " (files that are not committed are saved)"
-    } else {
-        ""
-    };
+    let has_files = live().any(|view| view.task.workspace.is_some());
+    let saved = flag(has_files, " (files that are not committed are saved)");
     let question = format!("cancel {}{saved}?", listed(&names));
     let labels: Vec<String> = live().map(|view| view.task.label()).collect();
     confirm_always(session, args.yes, &question, || {
@@ -204,25 +202,16 @@ fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Resu
         session.note_room();
     }
     let task = &cancelled.done.task;
-    let mut message = format!(
-        "{}: {} → {}",
-        task.label(),
-        cancelled.done.from,
-        task.status
-    );
+    let (label, from) = (task.label(), cancelled.done.from);
+    let mut message = format!("{label}: {from} → {}", task.status);
     for child in &cancelled.children {
         let _ = write!(message, ", {} too", child.task.label());
     }
+    let children = cancelled.children.into_iter();
     Ok(Done {
         message,
         failure: super::update::failure(task, &cancelled.done.failed).err(),
-        children: Some(
-            cancelled
-                .children
-                .into_iter()
-                .map(|child| child.task)
-                .collect(),
-        ),
+        children: Some(children.map(|child| child.task).collect()),
         task: cancelled.done.task,
     })
 }

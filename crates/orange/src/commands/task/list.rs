@@ -5,7 +5,7 @@ use super::{status, style, word};
 use crate::commands::at_least_one;
 use crate::completion::{projects, statuses, words};
 use crate::session::Session;
-use crate::ui::command::spelled;
+use crate::ui::command::{flag, spelled};
 use crate::ui::{Cell, Column, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
@@ -255,11 +255,7 @@ fn priority(order: i64) -> Cell<'static> {
 
 /// The summary, with what a person should know of the task; trouble stands before it.
 fn summary<'a>(row: &'a Listed, halted: Option<&Doing>) -> Cell<'a> {
-    let checks = if row.checks_failed {
-        "✗ checks · "
-    } else {
-        ""
-    };
+    let checks = flag(row.checks_failed, "✗ checks · ");
     if let Some(damage) = &row.damaged {
         // Its status says that it is damaged; why takes no columns from the others, but what its own row has no use for.
         let (text, counts) = match row.summary.as_str() {

@@ -58,11 +58,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
     let mut wish = MergeWish {
         strategy: args.strategy,
         message: args.message.clone(),
-        push: match (args.push, args.no_push) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        },
+        push: (args.push || args.no_push).then_some(args.push),
         force: args.force,
         agreed: None,
     };

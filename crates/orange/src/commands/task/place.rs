@@ -1,6 +1,6 @@
 //! `orange task path`, `open`, `shell` and `exec`: going where the work is.
 
-use orange_engine::views::{task, workspace_state};
+use orange_engine::views::workspace_state;
 use orange_engine::{Result, access, err};
 pub(crate) mod program;
 
@@ -70,13 +70,12 @@ pub(crate) struct ExecArgs {
 }
 
 pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
+    let id = args.id.as_deref();
     let path = if args.task {
         // Also for a task that is too damaged to be read.
-        place.path
+        session.task(id)?.path
     } else {
-        let task = task::view(&session.call, place)?.task;
-        workspace_state::workspace_folder(&session.call, &task)?
+        workspace_state::workspace_folder(&session.call, &session.view(id)?.task)?
     };
     if session.json {
         output::print_json(&named("path", path.to_string_lossy()));
@@ -132,8 +131,7 @@ fn worktree(session: &Session, id: Option<&str>, verb: &str) -> Result<(Task, Pa
         return Err(err!(Usage, "`task {verb}` has nothing to say in JSON")
             .hint("leave --json out; a command that is to get it needs it behind `--`"));
     }
-    let place = session.task(id)?;
-    let task = task::view(&session.call, place)?.task;
+    let task = session.view(id)?.task;
     let call = &session.call;
     access::own_task_only(call, &task, "start programs in the worktree of")?;
     let folder = workspace_state::workspace_folder(call, &task)?;

@@ -19,7 +19,11 @@ pub(crate) enum RescueCommand {
     #[command(
         after_help = "Examples:\n  orange task rescue list TASK-001\n  orange task rescue list TASK-001 --json"
     )]
-    List(ListArgs),
+    List {
+        /// The task, a deleted one too (default: the one you are in)
+        #[arg(add = tasks(Wanted::Any))]
+        id: Option<String>,
+    },
     /// Show what a rescue holds
     #[command(
         after_help = "Examples:\n  orange task rescue show TASK-001\n  orange task rescue show TASK-001 20261115T1138"
@@ -30,13 +34,6 @@ pub(crate) enum RescueCommand {
         after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch nor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange task rescue restore TASK-001 latest\n  orange task rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
     )]
     Restore(RestoreArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ListArgs {
-    /// The task, a deleted one too (default: the one you are in)
-    #[arg(add = tasks(Wanted::Any))]
-    id: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -64,7 +61,7 @@ pub(crate) struct RestoreArgs {
 
 pub(crate) fn run(session: &Session, command: &RescueCommand) -> Result<()> {
     match command {
-        RescueCommand::List(args) => list(session, args),
+        RescueCommand::List { id } => list(session, id.as_deref()),
         RescueCommand::Show(args) => show(session, args),
         RescueCommand::Restore(args) => restore(session, args),
     }
@@ -75,8 +72,8 @@ fn owner(session: &Session, id: &str) -> Result<RescueOwner> {
     rescue::rescue_owner(&session.call, id, project.as_deref())
 }
 
-fn list(session: &Session, args: &ListArgs) -> Result<()> {
-    let owner = match &args.id {
+fn list(session: &Session, id: Option<&str>) -> Result<()> {
+    let owner = match id {
         Some(id) => owner(session, id)?,
         None => {
             let place = session.task(None)?;
@@ -181,24 +178,13 @@ fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
         }
     };
     let files = shown.files.iter();
-    section(
-        "files",
-        files
-            .map(|file| format!("{} {}", file.status, file.path.display()))
-            .collect(),
-    );
-    let copies = shown.copies.iter();
-    section(
-        "copied as they were",
-        copies.map(|path| path.display().to_string()).collect(),
-    );
+    let files = files.map(|file| format!("{} {}", file.status, file.path.display()));
+    section("files", files.collect());
+    let copies = shown.copies.iter().map(|path| path.display().to_string());
+    section("copied as they were", copies.collect());
     let commits = shown.commits.iter();
-    section(
-        "commits that only rescues hold",
-        commits
-            .map(|lost| format!("{} {}", short(&lost.commit), lost.subject))
-            .collect(),
-    );
+    let commits = commits.map(|lost| format!("{} {}", short(&lost.commit), lost.subject));
+    section("commits that only rescues hold", commits.collect());
     text.push_str("\nignored files are not in it\n");
     text
 }

@@ -25,7 +25,7 @@ use orange_engine::Result;
 use orange_engine::harness::NONE;
 use orange_engine::sessions::permissions::SaidBy;
 use orange_engine::views::{
-    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, explain, task,
+    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, explain,
 };
 use std::fmt::Write;
 
@@ -50,8 +50,7 @@ pub(crate) struct ShowArgs {
 }
 
 pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
-    let view = task::view(&session.call, place)?;
+    let view = session.view(args.id.as_deref())?;
     let extent = Extent::stdout();
     // Read from the bottom: what matters most stands there too.
     let last = match extent {
@@ -103,11 +102,8 @@ fn hooks_text(transition: &LastTransition, task: &Task) -> String {
     let to = transition.to.as_deref().unwrap_or(task.status.as_str());
     let mut text = format!("\nhooks of {from} → {to}\n");
     let mut reasons: Vec<&str> = Vec::new();
-    let aims: Vec<String> = transition
-        .hooks
-        .iter()
-        .map(|it| hooks::aim(&it.hook))
-        .collect();
+    let hooks = transition.hooks.iter();
+    let aims: Vec<String> = hooks.map(|it| hooks::aim(&it.hook)).collect();
     let longest = aims.iter().map(|aim| aim.chars().count()).max();
     for (hook, aim) in transition.hooks.iter().zip(&aims) {
         let word = hook.outcome;
@@ -280,11 +276,8 @@ fn optional(task: &Task) -> Vec<(&'static str, String)> {
         ("pull request", task.pr_url.clone()),
         ("phase", task.current_phase.clone()),
     ];
-    lines.extend(
-        texts
-            .into_iter()
-            .filter_map(|(name, value)| value.map(|value| (name, value))),
-    );
+    let texts = texts.into_iter();
+    lines.extend(texts.filter_map(|(name, value)| Some((name, value?))));
     if !task.tags.is_empty() {
         lines.push(("tags", task.tags.join(", ")));
     }
@@ -294,10 +287,9 @@ fn optional(task: &Task) -> Vec<(&'static str, String)> {
         ("visual", task.testing_requirements.visual),
         ("UI", task.requires_ui_testing),
     ];
+    let needs = needs.into_iter();
     let tests: Vec<&str> = needs
-        .iter()
-        .filter(|(_, needed)| *needed)
-        .map(|(name, _)| *name)
+        .filter_map(|(name, needed)| needed.then_some(name))
         .collect();
     if !tests.is_empty() {
         lines.push(("tests", tests.join(", ")));

@@ -4,6 +4,7 @@ use crate::completion::{Wanted, tasks};
 use crate::output;
 use crate::session::Session;
 use crate::ui::clean;
+use crate::ui::command::flag;
 use clap::Args;
 use orange_core::verification::{CheckResult, Verified};
 use orange_engine::background::verify;
@@ -54,16 +55,11 @@ pub(crate) fn run(session: &Session, args: &VerifyArgs) -> Result<()> {
 
 /// `make test` passed at abc1234 (2 min), known from before.
 pub(crate) fn sentence(told: &Verified) -> String {
-    let cached = if told.result.cached {
-        ", known from before"
-    } else {
-        ""
-    };
-    let minimal = if told.result.minimal_environment {
-        ", in a minimal environment: nobody knows who started the task"
-    } else {
-        ""
-    };
+    let cached = flag(told.result.cached, ", known from before");
+    let minimal = flag(
+        told.result.minimal_environment,
+        ", in a minimal environment: nobody knows who started the task",
+    );
     format!("{}{cached}{minimal}", told.words())
 }
 

@@ -1,16 +1,25 @@
 //! Which of the words given to `task create` name the branch, and which say what is to be done.
 
+use crate::completion::branches;
 use crate::ui::{clean, command};
+use clap::Args;
 use orange_core::naming::is_sentence;
 use orange_core::task::Task;
 use orange_engine::{Result, err};
 
-pub(super) struct Words {
+#[derive(Debug, Args)]
+pub(crate) struct Words {
+    /// The branch; a sentence alone, or a word with a capital that is no branch yet, is the summary instead
+    #[arg(value_name = "BRANCH", add = branches())]
     pub(super) first: Option<String>,
+    /// What is to be done, in one line
+    #[arg(value_name = "SUMMARY")]
     pub(super) rest: Vec<String>,
-    /// `--branch`
+    /// The branch, whatever it looks like; then all words are the summary
+    #[arg(long, value_name = "NAME", add = branches())]
     pub(super) branch: Option<String>,
-    /// `--summary`
+    /// What is to be done, if it is a single word like a branch
+    #[arg(long, value_name = "TEXT")]
     pub(super) summary: Option<String>,
 }
 

@@ -84,16 +84,12 @@ impl Each {
             let line = |done: &Done| format!("{}\n", done.message);
             session.finish(self.done.first(), || self.done.iter().map(line).collect())?;
         }
-        let last = match worst {
-            None => return Ok(()),
-            Some(code) => {
-                let at = self
-                    .failed
-                    .iter()
-                    .rposition(|error| exit_code(error.code) == code);
-                self.failed.remove(at.unwrap_or_default())
-            }
+        let Some(code) = worst else {
+            return Ok(());
         };
+        let is_worst = |error: &Error| exit_code(error.code) == code;
+        let at = self.failed.iter().rposition(is_worst);
+        let last = self.failed.remove(at.unwrap_or_default());
         // The worst is what the command ends with.
         for error in &self.failed {
             report(error, false);
