@@ -23,7 +23,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         orange: scratch.orange.clone(),
         ..Settings::at(stage.home.clone())
     });
-    let mut monitor = Monitor::new();
+    let mut monitor = Monitor::default();
     let mut alive = 0;
     let [ours, floor] = in_turns(
         ROUNDS,

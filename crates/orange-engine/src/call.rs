@@ -14,6 +14,7 @@ use orange_core::workflow::{Actor, Role};
 use orange_core::{Action, Text, Timestamp, text};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -61,7 +62,7 @@ pub struct Settings {
     pub user_home: Option<PathBuf>,
     /// What agents get of the caller's environment.
     pub environment: BTreeMap<String, String>,
-    /// All of the environment of a person whose command it is.
+    /// All of the environment of the person on whose behalf this process works, where that is known.
     pub person: Option<PersonEnvironment>,
     /// The tmux window that the caller sits in.
     pub inside: Option<Inside>,
@@ -94,12 +95,8 @@ impl Settings {
 /// and has looked up, so a call on behalf of somebody else is a changed copy.
 #[derive(Clone)]
 pub struct Call {
+    pub(crate) settings: Settings,
     pub(crate) store: Store,
-    pub(crate) caller: Caller,
-    pub(crate) user: Option<String>,
-    pub(crate) clock: fn() -> Timestamp,
-    pub(crate) say: fn(&str),
-    pub(crate) spell: fn(&Text) -> String,
     pub(crate) loaded: Arc<OnceLock<Loaded>>,
     /// Mistakes in settings keep nobody from looking.
     pub(crate) only_reads: bool,
@@ -107,26 +104,22 @@ pub struct Call {
     pub(crate) notices: Arc<Mutex<Vec<Text>>>,
     /// The home of which this one is a copy, once that was looked up.
     pub(crate) copied_from: Arc<OnceLock<Option<PathBuf>>>,
-    pub(crate) orange: PathBuf,
-    pub(crate) search_path: Option<OsString>,
-    pub(crate) user_home: Option<PathBuf>,
-    pub(crate) environment: BTreeMap<String, String>,
-    /// The environment of the person on whose behalf this process works, where that is known.
-    pub(crate) person: Option<PersonEnvironment>,
-    pub(crate) inside: Option<Inside>,
-    pub(crate) overrides: Vec<Override>,
+}
+
+/// What a call was told is read as its own: `call.caller`.
+impl Deref for Call {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
 }
 
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serialises what must be unique in a project: branches and new folders.
-pub(crate) fn lock_project(call: &Call, project: &str) -> Result<LockFile> {
-    call.store.lock(Lock::Project(project))
-}
-
-/// None when another process has it.
+/// Locks what must be unique in a project: branches and new folders. None when another process has it.
 pub(crate) fn try_lock_project(call: &Call, project: &str) -> Result<Option<LockFile>> {
     call.store.try_lock(Lock::Project(project))
 }
@@ -173,13 +166,10 @@ impl Override {
         let mut tried = config.clone();
         let outcome = tried.override_with(&self.key, &self.value).err();
         let problem = outcome.or_else(|| config.unknown_harness(&self.key, &self.value));
-        match problem {
-            Some(problem) => Some(format!("{}: {problem}", self.place())),
-            None => {
-                *config = tried;
-                None
-            }
+        if problem.is_none() {
+            *config = tried;
         }
+        problem.map(|problem| format!("{}: {problem}", self.place()))
     }
 
     pub(crate) fn names_a_harness(&self) -> bool {
@@ -204,16 +194,12 @@ pub(crate) fn registered(call: &Call, name: &str) -> Result<Project> {
     if project.path.is_dir() {
         return Ok(project);
     }
+    let path = project.path.display();
     Err(err!(
         NotFound,
-        "the repository of project {} is not at {} any more",
-        project.name,
-        project.path.display()
+        "the repository of project {name} is not at {path} any more"
     )
-    .hint(text!(
-        "say where it is: {}",
-        Action::move_project(&project.name)
-    )))
+    .hint(text!("say where it is: {}", Action::move_project(name))))
 }
 
 impl Call {
@@ -230,22 +216,11 @@ impl Call {
         Call {
             store: home.store().clone(),
             home,
-            caller: settings.caller,
-            user: settings.user,
-            clock: settings.clock,
-            say: settings.say,
-            spell: settings.spell,
+            settings,
             loaded: Arc::default(),
             only_reads: false,
             notices: Arc::default(),
             copied_from: Arc::default(),
-            orange: settings.orange,
-            search_path: settings.search_path,
-            user_home: settings.user_home,
-            environment: settings.environment,
-            person: settings.person,
-            inside: settings.inside,
-            overrides: settings.overrides,
         }
     }
 
@@ -267,10 +242,9 @@ impl Call {
 
     /// The same call on Orange's own behalf.
     pub(crate) fn as_engine(&self) -> Call {
-        Call {
-            caller: Caller::Engine,
-            ..self.clone()
-        }
+        let mut call = self.clone();
+        call.settings.caller = Caller::Engine;
+        call
     }
 
     /// Something the person should know, besides the result.
@@ -316,16 +290,25 @@ impl Call {
         self.home.with_database(work)
     }
 
+    /// As [`Call::with_database`], but None where there is no orange.db, which is not made then.
+    pub(crate) fn with_existing_database<T>(
+        &self,
+        work: impl FnOnce(&mut Database) -> Result<T>,
+    ) -> Result<Option<T>> {
+        if !Database::path_in(self.store.home()).exists() {
+            return Ok(None);
+        }
+        self.with_database(work).map(Some)
+    }
+
     pub fn projects(&self) -> Result<Vec<Project>> {
         projects::read(&self.store)
     }
 
     /// The project of a task, if it is still registered.
     pub(crate) fn project_of(&self, name: &str) -> Option<Project> {
-        self.projects()
-            .ok()?
-            .into_iter()
-            .find(|project| project.name == name)
+        let mut known = self.projects().ok()?.into_iter();
+        known.find(|project| project.name == name)
     }
 
     /// From now on nothing is changed or started here: where a setting cannot be used, its default counts.

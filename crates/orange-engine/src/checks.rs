@@ -10,11 +10,11 @@ use crate::projects::Project;
 use crate::rules::{Rules, rules_commit};
 use crate::store::Place;
 use crate::workspaces::consents;
-use crate::{errand, settings, testimony};
+use crate::{errand, seal_checks, settings};
 use orange_core::config::OnFailure;
 use orange_core::history::History;
 use orange_core::task::Task;
-use orange_core::verification::{Verified, newly_failed, running, unanswered};
+use orange_core::verification::{Running, Verified, newly_failed, running, unanswered};
 use orange_sys::crash_points::crash_point;
 
 /// The repository and what it says about checks.
@@ -78,9 +78,12 @@ pub(crate) fn resume_checks(call: &Call) {
 
 /// The check that a task's review waits for, in words. One whose request was lost is waited for no longer.
 pub(crate) fn verifying(call: &Call, place: &Place, history: &History) -> Option<String> {
-    let running = running(history)?;
+    in_words(call, place, &running(history)?)
+}
+
+fn in_words(call: &Call, place: &Place, begun: &Running) -> Option<String> {
     Request::of(&call.store, &place.folder())?;
-    Some(running.words(call.now()))
+    Some(begun.words(call.now()))
 }
 
 /// Whether the settings send a task back whose check newly failed.
@@ -97,11 +100,11 @@ pub(crate) fn check_that_returns(
     if !task.status.is_in_review() || newly_failed(history).is_none() {
         return Ok(None);
     }
-    let testimony = testimony::testimony(call, &task.id, history);
-    if testimony.unreadable.is_some() {
+    let sealed = seal_checks::check_seals(call, &task.id, history);
+    if sealed.unreadable.is_some() {
         return Ok(None);
     }
-    let told = newly_failed(&testimony.without_forged(history));
+    let told = newly_failed(&sealed.without_forged(history));
     if told.is_some() && check_returns(call, task)? {
         Ok(told)
     } else {
@@ -126,7 +129,5 @@ pub(crate) fn check_to_wait_for(
 
 /// The check that is under way, wherever the task has gone since it was asked for, in words.
 pub fn check_under_way(call: &Call, place: &Place, history: &History) -> Option<String> {
-    let begun = unanswered(history)?;
-    Request::of(&call.store, &place.folder())?;
-    Some(begun.words(call.now()))
+    in_words(call, place, &unanswered(history)?)
 }

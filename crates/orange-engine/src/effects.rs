@@ -14,11 +14,12 @@ pub(crate) mod start_agent;
 pub(crate) mod stop_agent;
 pub(crate) mod verify;
 
-use crate::call::Call;
-use crate::error::Error;
+use crate::call::{self, Call};
+use crate::error::{Error, Result};
 use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType};
-use orange_core::workflow::Hook;
+use orange_core::prompt::PromptName;
+use orange_core::workflow::{Hook, Role};
 use orange_core::{Text, text};
 
 /// Why a hook of a workflow that is not built yet is left alone.
@@ -29,48 +30,52 @@ const SUPERSEDED: &str = "the journal lost its end; the task may have moved on s
 
 /// Carries out one hook of a transition and says what became of it; the last event is about the hook itself.
 pub(crate) fn carry_out(tx: &mut TaskTx<'_>, hook: &str) -> Vec<Event> {
-    let mut events = match Hook::from_name(hook) {
+    let outcome = match Hook::from_name(hook) {
         Some(known) => effect(tx, known),
-        None => vec![skipped(tx.call, "this version of orange does not know it")],
+        None => Ok(vec![skipped(
+            tx.call,
+            "this version of orange does not know it",
+        )]),
     };
+    let mut events = outcome.unwrap_or_else(|error| vec![failed(tx.call, &error)]);
     if let Some(last) = events.last_mut() {
         last.hook = Some(hook.to_owned());
     }
     events
 }
 
-fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Vec<Event> {
+/// An error is why the hook failed.
+fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Result<Vec<Event>> {
     let call = tx.call;
-    match hook {
+    Ok(match hook {
         Hook::AcquireWorkspace => vec![slots::acquire(tx)],
-        Hook::ReleaseWorkspace => vec![slots::release(tx)],
-        Hook::SpawnAgent(prompt) => agents::spawn(tx, prompt),
-        Hook::SpawnReviewer => agents::spawn_reviewer(tx),
-        Hook::EnsureFixer => agents::ensure_fixer(tx),
-        Hook::KillReviewer => agents::kill_reviewer(tx),
-        Hook::KillSession => agents::kill_session(tx),
-        Hook::NotifyWorker => agents::notify_worker(tx),
-        Hook::SpawnNext => agents::spawn_next(call),
-        Hook::DeleteRemoteBranch => {
-            let outcome = remote_branch::delete_remote_branch(call, tx);
-            let now = call.now();
-            vec![match outcome {
-                Ok(done) => Event::new(EventType::HookCompleted, now).because(done),
-                Err(error) => Event::new(EventType::HookFailed, now).because(spoken(call, &error)),
-            }]
+        Hook::ReleaseWorkspace => vec![slots::release(tx)?],
+        Hook::SpawnAgent(prompt) => agents::spawn(tx, prompt)?,
+        Hook::SpawnReviewer => agents::begin(tx, Role::Reviewer, PromptName::Reviewer, None)?,
+        Hook::EnsureFixer => agents::ensure_fixer(tx)?,
+        Hook::KillReviewer => agents::kill_reviewer(tx)?,
+        Hook::KillSession => agents::kill_session(tx)?,
+        Hook::NotifyWorker => agents::notify_worker(tx)?,
+        Hook::SpawnNext => {
+            // The queue is looked at when this task is let go of.
+            call::request_queue_run(call)?;
+            vec![completed(call)]
         }
-        Hook::Verify => verify::begin(call, tx),
+        Hook::DeleteRemoteBranch => {
+            vec![completed(call).because(remote_branch::delete_remote_branch(tx)?)]
+        }
+        Hook::Verify => verify::begin(tx)?,
         Hook::IncrementReviewRound
         | Hook::ResetReviewRound
         | Hook::ArchiveReview
-        | Hook::ArchiveHandoff => vec![Event::new(EventType::HookCompleted, call.now())],
+        | Hook::ArchiveHandoff => vec![completed(call)],
         Hook::Classify
         | Hook::WritePlan
         | Hook::StartExecutor
         | Hook::StopExecutor
         | Hook::CommitWip
         | Hook::StartFinalize => vec![skipped(call, NOT_YET)],
-    }
+    })
 }
 
 /// Did it reach beyond the task's own files? Then what became of it is journalled at once.
@@ -84,6 +89,14 @@ pub(crate) fn superseded(call: &Call, hook: &str) -> Vec<Event> {
     let mut event = skipped(call, SUPERSEDED);
     event.hook = Some(hook.to_owned());
     vec![event]
+}
+
+pub(crate) fn completed(call: &Call) -> Event {
+    Event::new(EventType::HookCompleted, call.now())
+}
+
+pub(crate) fn failed(call: &Call, error: &Error) -> Event {
+    Event::new(EventType::HookFailed, call.now()).because(spoken(call, error))
 }
 
 pub(crate) fn skipped(call: &Call, why: &str) -> Event {

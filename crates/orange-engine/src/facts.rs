@@ -4,17 +4,19 @@ pub(crate) mod branch;
 
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::projects::Project;
+use crate::index::query::Found;
+use crate::projects::{DEFAULT_POOL_SIZE, Project};
 use crate::runs::Source;
+use crate::store::Place;
 use crate::store::locks::STARTING;
 use crate::workspaces::pool_file::Slot;
-use crate::{checks, git, sessions, settings, testimony, trash, workspaces};
+use crate::{checks, git, rules, seal_checks, sessions, settings, trash, workspaces};
 use orange_agents::marks::review_mark;
 use orange_core::evidence::Evidence;
 use orange_core::history::payload::{HookEnded, MergeAttempt, StatusMoved, TaskMerged};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::{Key, read_stored};
-use orange_core::machine::{self, Facts, Linked, Slots};
+use orange_core::machine::{self, Facts, Linked, Situation, Slots};
 use orange_core::naming::counted;
 use orange_core::review::{self, Left};
 use orange_core::runs::{self, Run};
@@ -25,12 +27,34 @@ use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
+/// What the table is asked about: a task, and these facts.
+pub(crate) fn situation<'a>(
+    call: &Call,
+    task: &'a Task,
+    body: &'a str,
+    facts: &'a Facts,
+) -> Result<Situation<'a>> {
+    Ok(Situation {
+        task,
+        body,
+        facts,
+        max_rounds: settings::max_rounds(call, task)?,
+        now: call.now(),
+    })
+}
+
+/// Where the index says that a task is.
+pub(crate) fn place_of(call: &Call, task: &Task) -> Result<Option<Place>> {
+    let found = call.index()?.by_id_prefix(&task.id)?;
+    Ok(found.first().map(|found| call.store.place(&found.folder)))
+}
+
 pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Result<Facts> {
     let mut facts = Facts::default();
     for condition in conditions {
         match condition {
             Condition::DependenciesOver | Condition::DependenciesOpen => {
-                facts.blockers = blockers(call, task)?;
+                facts.blockers = linked_all(call, task, &task.blocked_by)?;
             }
             Condition::SlotFree => facts.slots = slots(call, task)?,
             Condition::ChildrenOpen | Condition::ChildrenOver => {
@@ -43,24 +67,8 @@ pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Resul
             }
             Condition::VerifyOver => facts.verifying = check_of(call, task)?,
             Condition::CheckReturns => facts.check_returns = checks::check_returns(call, task)?,
-            // It needs the body: whoever has that asks ([`review_problem`]).
-            Condition::ReviewersOwn
-            | Condition::SummaryGiven
-            | Condition::SummaryMissing
-            | Condition::CrashLimit
-            | Condition::RoundBelowMax
-            | Condition::RoundAtMax
-            | Condition::WeightKnown
-            | Condition::WeightUnknown
-            | Condition::Asked => {}
-            // Of the phased workflow, which no task has yet.
-            Condition::AgentFree
-            | Condition::BudgetFree
-            | Condition::PhasesOver
-            | Condition::DecisionStored
-            | Condition::RetriesLeft
-            | Condition::RetriesSpent
-            | Condition::MergeNotBegun => {}
+            // The task itself says it; of a review, whoever has the body asks ([`review_problem`]).
+            _ => {}
         }
     }
     Ok(facts)
@@ -68,20 +76,17 @@ pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Resul
 
 /// The check that the task's review waits for.
 fn check_of(call: &Call, task: &Task) -> Result<Option<String>> {
-    let found = call.index()?.by_id_prefix(&task.id)?;
-    let Some(found) = found.first() else {
+    let Some(place) = place_of(call, task)? else {
         return Ok(None);
     };
-    let place = call.store.place(&found.folder);
     let history = trash::history_at(call, &place.path)?;
     checks::check_to_wait_for(call, task, &place, &history)
 }
 
-pub(crate) fn blockers(call: &Call, task: &Task) -> Result<Vec<Linked>> {
-    task.blocked_by
-        .iter()
-        .map(|reference| linked(call, &task.project, reference))
-        .collect()
+/// The tasks that a field of a task names.
+pub(crate) fn linked_all(call: &Call, task: &Task, references: &[String]) -> Result<Vec<Linked>> {
+    let linked = |reference: &String| linked(call, &task.project, reference);
+    references.iter().map(linked).collect()
 }
 
 pub(crate) fn linked(call: &Call, project: &str, reference: &str) -> Result<Linked> {
@@ -112,36 +117,24 @@ pub(crate) fn children(call: &Call, task: &Task) -> Result<Vec<Linked>> {
         return Ok(Vec::new());
     };
     let found = call.index()?.children_of(&task.project, key)?;
-    Ok(found
-        .into_iter()
-        .map(|child| Linked {
-            reference: match child.key {
-                Some(key) => orange_core::id::stored_reference(&task.project, &child.project, key),
-                None => child.id.clone(),
-            },
-            status: Some(call.store.survey(&child.folder).task.status),
-        })
-        .collect())
+    let as_link = |child: Found| Linked {
+        status: Some(call.store.survey(&child.folder).task.status),
+        reference: child.reference_in(&task.project),
+    };
+    Ok(found.into_iter().map(as_link).collect())
 }
 
 fn slots(call: &Call, task: &Task) -> Result<Slots> {
-    let size = call
-        .project_of(&task.project)
-        .map_or(crate::projects::DEFAULT_POOL_SIZE, |project| {
-            project.pool_size
-        });
+    let project = call.project_of(&task.project);
+    let size = project.map_or(DEFAULT_POOL_SIZE, |project| project.pool_size);
     let pool = workspaces::pool(call)?;
-    if pool.lease_of(task).is_some() {
-        return Ok(Slots {
-            size,
-            holders: Vec::new(),
-        });
-    }
-    let mut holders = Vec::new();
-    for (slot, entry) in pool.held(&task.project) {
-        holders.push(holder_name(call, slot, entry)?);
-    }
-    Ok(Slots { size, holders })
+    let held = pool.held(&task.project);
+    let others = held.filter(|_| pool.lease_of(task).is_none());
+    let holders = others.map(|(slot, entry)| holder_name(call, slot, entry));
+    Ok(Slots {
+        size,
+        holders: holders.collect::<Result<_>>()?,
+    })
 }
 
 /// Who has a slot, as people call it.
@@ -212,22 +205,13 @@ pub(crate) fn in_target(
     let head = head.or_else(|| noted_head(call, task));
     let mut commits = own_merges(call, task, head.as_deref());
     commits.extend(head);
-    let mut places = Vec::new();
-    for place in ["heads", "remotes/origin"] {
-        places.extend(git::commit_of(
-            repository,
-            &format!("refs/{place}/{target}"),
-        )?);
-    }
-    if let Some(found) = commits.iter().find(|commit| places.contains(commit)) {
+    let tips = rules::tips(repository, target)?;
+    if let Some(found) = commits.iter().find(|commit| tips.contains(commit)) {
         return Ok(Some(found.clone()));
     }
-    places.dedup();
     for commit in commits {
-        for place in &places {
-            if git::is_ancestor(repository, &commit, place)? {
-                return Ok(Some(commit));
-            }
+        if rules::is_in_branch(repository, &commit, target)? {
+            return Ok(Some(commit));
         }
     }
     Ok(None)
@@ -242,8 +226,7 @@ pub(crate) fn noted_head(call: &Call, task: &Task) -> Option<String> {
 
 /// The journal of a task with everything that stands in it, whoever wrote it.
 pub(crate) fn written_history(call: &Call, task: &Task) -> Option<History> {
-    let found = call.index().ok()?.by_id_prefix(&task.id).ok()?;
-    let place = call.store.place(&found.first()?.folder);
+    let place = place_of(call, task).ok()??;
     trash::history_at(call, &place.path).ok()
 }
 
@@ -257,10 +240,8 @@ pub(crate) fn own_history(call: &Call, task: &Task) -> Result<History> {
 
 /// The journal of a task, as it is on disk.
 pub(crate) fn history_of(call: &Call, task: &Task) -> Option<History> {
-    let found = call.index().ok()?.by_id_prefix(&task.id).ok()?;
-    let place = call.store.place(&found.first()?.folder);
-    let mut history = trash::history_at(call, &place.path).ok()?;
-    testimony::drop_unsealed(call, &mut history);
+    let mut history = written_history(call, task)?;
+    seal_checks::drop_unsealed(call, &mut history);
     Some(history)
 }
 
@@ -303,8 +284,8 @@ pub(crate) fn review_problem(
     left: Option<Left<'_>>,
 ) -> Option<String> {
     let mark = review_mark(body)?;
-    let testimony = testimony::testimony(call, &task.id, history);
-    let tampering = testimony.tampering();
+    let sealed = seal_checks::check_seals(call, &task.id, history);
+    let tampering = sealed.tampering();
     tampering.or_else(|| review::problem(history, Some(&mark), by, left))
 }
 
@@ -317,10 +298,10 @@ pub(crate) fn with_verdict(
     body: &str,
     event: Event,
 ) -> Event {
-    let testimony = testimony::testimony(call, &task.id, history);
+    let sealed = seal_checks::check_seals(call, &task.id, history);
     let said = Evidence::of(history).handoff;
-    let handoff = match testimony.unreadable {
-        None => testimony.evidence(history).handoff,
+    let handoff = match sealed.unreadable {
+        None => sealed.evidence(history).handoff,
         Some(_) => said.clone(),
     };
     // A handoff that Orange cannot confirm names no commit, and the merge says so.
@@ -334,7 +315,7 @@ pub(crate) fn with_verdict(
         .head()
         .is_some_and(|head| branch.as_deref() != Some(head));
     let mark = review_mark(body);
-    let trusted = testimony.trusted(history);
+    let trusted = sealed.trusted(history);
     let reviewer = review::reviewer(&trusted);
     let writer = |run: &Run| writer_of_review(call, &trusted, run, mark.as_deref());
     event.with(StatusMoved {
@@ -431,16 +412,7 @@ pub(crate) fn is_without_work(
     let Some(head) = head.filter(|head| base == Some(*head)) else {
         return Ok(false);
     };
-    let target = task.target(&project.default_branch);
-    for place in ["heads", "remotes/origin"] {
-        let place = format!("refs/{place}/{target}");
-        if let Some(at) = git::commit_of(&project.path, &place)?
-            && (at == head || git::is_ancestor(&project.path, head, &at)?)
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    rules::is_in_branch(&project.path, head, task.target(&project.default_branch))
 }
 
 /// Why no agent more may run.

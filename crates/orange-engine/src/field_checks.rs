@@ -1,7 +1,7 @@
 //! What a field of a task may hold, whoever writes it: a command or a hand in TASK.md.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result, err};
+use crate::error::{Error, Result, err};
 use crate::git;
 use crate::store::Place;
 use orange_core::id::{Key, read_stored};
@@ -26,12 +26,10 @@ fn refuses_blockers(call: &Call, place: &Place, task: &Task) -> Option<String> {
     for reference in &task.blocked_by {
         let stored = read_stored(&place.project, reference);
         let known = stored.as_ref().is_some_and(|(project, blocker)| {
-            let index = call.index();
-            index.is_ok_and(|index| {
-                index
-                    .by_key(project, *blocker)
-                    .is_ok_and(|row| row.is_some())
-            })
+            let found = call
+                .index()
+                .and_then(|index| index.by_key(project, *blocker));
+            found.is_ok_and(|found| found.is_some())
         });
         if !known {
             call.notice(format!(
@@ -94,7 +92,7 @@ pub(crate) fn cycle_through(
 }
 
 pub(crate) fn bad_value(error: BadValue) -> Error {
-    Error::new(Code::Usage, error.to_string()).hint(text!(
+    err!(Usage, "{error}").hint(text!(
         "nothing was changed; {} says what each field takes",
         Action::explain_fields()
     ))
@@ -120,11 +118,12 @@ pub(crate) fn one_line(summary: &str) -> Result<String> {
 
 /// The target must be a name that can be a branch; it need not exist yet.
 pub(crate) fn check_target(target: &str) -> Result<()> {
-    if git::valid_branch_name(target)? {
+    check_branch_name(target, "give --target-branch the name of a branch")
+}
+
+pub(crate) fn check_branch_name(branch: &str, hint: &str) -> Result<()> {
+    if git::valid_branch_name(branch)? {
         return Ok(());
     }
-    Err(
-        err!(Usage, "git does not accept {target:?} as a branch name")
-            .hint("give --target-branch the name of a branch"),
-    )
+    Err(err!(Usage, "git does not accept {branch:?} as a branch name").hint(hint))
 }

@@ -4,12 +4,11 @@
 pub mod values;
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result};
+use crate::error::{Result, err};
 use crate::git::committed::{Committed, Unreadable};
 use crate::git::short;
-use crate::projects::Project;
 use crate::rules::{self, rules_commit};
-use orange_core::prompt::{PromptError, PromptName, Template};
+use orange_core::prompt::{PromptName, Template, Values};
 use orange_core::task::Task;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -104,46 +103,48 @@ pub struct PromptText<'a> {
     pub text: &'a str,
 }
 
-/// What only the one who speaks to an agent knows.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PromptExtra {
-    /// A person's words.
-    pub message: String,
-    /// What an agent still owes: [`orange_core::prompt::missing`].
-    pub missing: String,
-}
-
-/// The prompt that a project's agents get, by what the repository says at that commit.
-pub fn prompt_text(
-    _call: &Call,
-    project: &Project,
-    base: &str,
-    name: PromptName,
-) -> Result<PromptSource> {
-    let files = rules::base_files(&project.path, base, &[name.path()])?;
-    source_in(&files, base, name)
-}
-
-/// The same for a task: the commit is the one its rules come from.
+/// The prompt of a task, as the commit has it that its rules come from.
 pub fn prompt_source(call: &Call, task: &Task, name: PromptName) -> Result<PromptSource> {
     let project = call::registered(call, &task.project)?;
     let commit = rules_commit::rules_commit(call, &project, task)?;
-    prompt_text(call, &project, &commit, name)
+    let files = rules::base_files(&project.path, &commit, &[name.path()])?;
+    source_in(&files, &commit, name)
 }
 
-/// Exactly what an agent of the task is told.
+/// Exactly what an agent of the task is told. `message`: a person's words; `missing`: what the agent still owes
+/// ([`orange_core::prompt::missing`]).
 pub fn prompt_for(
     call: &Call,
     task: &Task,
     name: PromptName,
-    extra: &PromptExtra,
+    message: &str,
+    missing: &str,
 ) -> Result<String> {
     let source = prompt_source(call, task, name)?;
     if let Some(unusable) = &source.unusable {
         call.notice(format!("{unusable}; Orange's own prompt is used instead"));
     }
-    let values = values::prompt_values(call, task, extra)?;
+    let values = Values {
+        message: message.to_owned(),
+        missing: missing.to_owned(),
+        ..values::prompt_values(call, task)?
+    };
     Ok(source.template.render(&values))
+}
+
+/// The same with a person's words even where a repository's own prompt has no place for them.
+pub(crate) fn prompt_with_message(
+    call: &Call,
+    task: &Task,
+    name: PromptName,
+    message: &str,
+) -> Result<String> {
+    let prompt = prompt_for(call, task, name, message, "")?;
+    Ok(if prompt.contains(message.trim()) {
+        prompt
+    } else {
+        format!("{prompt}\n\nA message from a person:\n\n{message}\n")
+    })
 }
 
 /// The repository's own, if it is there and can be used.
@@ -154,16 +155,13 @@ pub(crate) fn source_in(
 ) -> Result<PromptSource> {
     let path = name.path();
     let unusable = |line: Option<usize>, reason: String| {
-        let (commit, path) = (commit.to_owned(), path.clone());
-        built_in(
-            name,
-            Some(Unusable {
-                commit,
-                path,
-                line,
-                reason,
-            }),
-        )
+        let unusable = Unusable {
+            commit: commit.to_owned(),
+            path: path.clone(),
+            line,
+            reason,
+        };
+        built_in(name, Some(unusable))
     };
     let text = match files.file(&path, MAX_BYTES)? {
         None => return built_in(name, None),
@@ -195,8 +193,7 @@ pub(crate) fn source_in(
 pub(crate) fn built_in(name: PromptName, unusable: Option<Unusable>) -> Result<PromptSource> {
     let text = name.built_in().to_owned();
     // Cannot happen: the tests read every one of them.
-    let template = Template::parse(name, &text)
-        .map_err(|error: PromptError| Error::new(Code::Failed, error.to_string()))?;
+    let template = Template::parse(name, &text).map_err(|error| err!(Failed, "{error}"))?;
     Ok(PromptSource {
         name,
         text,

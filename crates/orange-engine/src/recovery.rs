@@ -22,14 +22,12 @@ pub fn recover(call: &Call) {
     // First: whatever is finished here may need what a dead git has locked.
     calls::clear_up(calls::Need::Later);
     for place in call.store.marked() {
+        let folder = place.folder();
         match recover_one(call, &place) {
-            Ok(true) => tracing::info!(
-                folder = place.folder(),
-                "finished what an earlier process began"
-            ),
+            Ok(true) => tracing::info!(folder, "finished what an earlier process began"),
             Ok(false) => {}
             Err(error) => {
-                tracing::warn!(%error, folder = place.folder(), "could not be finished");
+                tracing::warn!(%error, folder, "could not be finished");
                 if error.code == Code::Damaged {
                     // Nothing but a repair helps, and the list shows it as damaged.
                     call.store.unmark(&place);
@@ -121,30 +119,24 @@ fn new_record(home: &Path) -> Option<Record> {
     Some(Record {
         id: nanoid::nanoid!(21, &orange_core::id::ID_ALPHABET),
         path: real(home)?,
-        inode: inode(home)?,
+        inode: fs::metadata(home).ok()?.ino(),
         former: Vec::new(),
     })
 }
 
-fn moved_record(home: &Path, old: Record) -> Option<Record> {
-    let inode = inode(home)?;
-    let mut former = old.former;
+fn moved_record(home: &Path, mut old: Record) -> Option<Record> {
+    let new = new_record(home)?;
     // In a folder with another inode nobody who named the old path is still at work.
-    if inode == old.inode {
-        former.push(old.path)
+    if new.inode == old.inode {
+        old.former.push(old.path)
     } else {
-        former.clear()
+        old.former.clear()
     }
     Some(Record {
         id: old.id,
-        path: real(home)?,
-        inode,
-        former,
+        former: old.former,
+        ..new
     })
-}
-
-fn inode(path: &Path) -> Option<u64> {
-    Some(fs::metadata(path).ok()?.ino())
 }
 
 /// Finishes a task that somebody listed as changing; false when a live process has it.

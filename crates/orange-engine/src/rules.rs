@@ -276,23 +276,35 @@ impl Start {
     }
 }
 
+/// Where a branch is: here, then as the remote has it.
+pub(crate) fn tips(repository: &Path, branch: &str) -> Result<Vec<String>> {
+    let places = ["heads", "remotes/origin"].map(|place| format!("refs/{place}/{branch}"));
+    let commits = git::commits_of(repository, &places)?;
+    Ok(commits.into_iter().flatten().collect())
+}
+
+/// Is a commit in a branch, here or at the remote?
+pub(crate) fn is_in_branch(repository: &Path, commit: &str, branch: &str) -> Result<bool> {
+    for tip in tips(repository, branch)? {
+        if tip == commit || git::is_ancestor(repository, commit, &tip)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Where new work starts from: the default branch as the remote has it, else as it is here.
 pub(crate) fn newest_base(project: &Project) -> Result<String> {
     let branch = &project.default_branch;
-    for reference in [
-        format!("refs/remotes/origin/{branch}"),
-        format!("refs/heads/{branch}"),
-    ] {
-        if let Some(commit) = git::commit_of(&project.path, &reference)? {
-            return Ok(commit);
-        }
-    }
-    Err(err!(
-        ConditionUnmet,
-        "project {} has no commit on {branch} yet",
-        project.name
-    )
-    .hint("commit something first, or name a branch with --at"))
+    let newest = tips(&project.path, branch)?.pop();
+    newest.ok_or_else(|| {
+        err!(
+            ConditionUnmet,
+            "project {} has no commit on {branch} yet",
+            project.name
+        )
+        .hint("commit something first, or name a branch with --at")
+    })
 }
 
 /// Files that decide what is installed in a slot: a slot where they are the same needs no new installation.
@@ -330,16 +342,12 @@ const PROMPTS: &str = ".orange/prompts/";
 
 /// Where free slots wait: at the freshest default branch.
 pub(crate) fn parking_place(_call: &Call, project: &Project) -> Result<String> {
-    for reference in [
-        format!("refs/remotes/origin/{}", project.default_branch),
-        format!("refs/heads/{}", project.default_branch),
-        "HEAD".to_owned(),
-    ] {
-        if let Some(commit) = git::commit_of(&project.path, &reference)? {
-            return Ok(commit);
-        }
-    }
-    Err(no_commits(project))
+    let newest = tips(&project.path, &project.default_branch)?.pop();
+    let found = match newest {
+        Some(commit) => Some(commit),
+        None => git::commit_of(&project.path, "HEAD")?,
+    };
+    found.ok_or_else(|| no_commits(project))
 }
 
 pub(crate) fn no_commits(project: &Project) -> Error {
@@ -361,7 +369,7 @@ pub(crate) fn no_commits(project: &Project) -> Error {
         "{} has no commit that a branch could start from",
         project.path.display()
     )
-    .hint("make a first commit there: `git commit --allow-empty -m start`")
+    .hint("make a first commit there; it may be empty")
 }
 
 /// What the link is called, unless the repository has a file of that name.

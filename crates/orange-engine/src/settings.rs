@@ -1,18 +1,17 @@
 //! Settings in layers: defaults, the user's config.yaml, a repository's, the environment, the command line.
 
 pub mod harness;
-pub mod lenient_config;
 pub mod models;
-pub mod outside;
+pub(crate) mod outside;
 
 use crate::call::{Call, Loaded};
 use crate::error::{Code, Error, Result, err};
 use crate::git::committed::text_of;
 use crate::projects::Project;
 use crate::rules::{self, newest_base, rules_commit};
-use orange_core::config::{Config, Layer, LogLevel, Mistake, Rejected};
+use orange_core::config::{Config, ConfigError, Layer, LogLevel, Mistake, Rejected};
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Text, text};
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
@@ -33,54 +32,90 @@ pub(crate) fn loaded(call: &Call) -> Result<&Loaded> {
     if let Some(loaded) = call.loaded.get() {
         return Ok(loaded);
     }
-    let loaded = if call.only_reads {
-        lenient_config::load_what_can_be_used(call)?
-    } else {
-        load(call)?
-    };
+    let loaded = load(call)?;
     Ok(call.loaded.get_or_init(|| loaded))
 }
 
+/// Whether defaults stand in for what somebody wrote wrongly: not good enough to act upon.
+pub fn has_lenient_config(call: &Call) -> bool {
+    loaded(call).is_ok_and(|loaded| loaded.lenient)
+}
+
+/// For a command that only reads, a mistake is told and does not keep anybody from looking.
 fn load(call: &Call) -> Result<Loaded> {
-    let user = user_layer(call)?.usable();
-    let user = user.map_err(|error| unusable(call, error.to_string()))?;
+    let (user, trouble) = match user_layer(call) {
+        Ok(layer) if call.only_reads && !layer.bad.is_empty() => {
+            let mistakes = layer.mistakes();
+            let told = ConfigError { mistakes }.to_string();
+            let rest = "what cannot be used has its default";
+            (layer, Some(joined(&told, rest)))
+        }
+        Err(error) if call.only_reads => {
+            let rest = "all settings have their defaults";
+            (Layer::default(), Some(joined(&error.message, rest)))
+        }
+        layer => {
+            let usable = layer?.usable();
+            (
+                usable.map_err(|error| unusable(call, error.to_string()))?,
+                None,
+            )
+        }
+    };
     let mut config = Config::default();
     user.apply(&mut config);
-    outside::apply_overrides(call, &mut config)?;
-    for ignored in &user.ignored {
-        call.notice(told_of(ignored));
+    let unheard = outside::apply_overrides(call, &mut config)?;
+    let lenient = trouble.is_some() || !unheard.is_empty();
+    match trouble {
+        Some(trouble) => call.notice(trouble),
+        None => user
+            .ignored
+            .iter()
+            .for_each(|ignored| call.notice(told_of(ignored))),
+    }
+    for problem in unheard {
+        call.notice(format!("{problem}; the variable does not count"));
     }
     Ok(Loaded {
         user,
         config,
-        lenient: false,
+        lenient,
     })
+}
+
+/// Several mistakes are lines of their own.
+fn joined(told: &str, rest: &str) -> Text {
+    let between = if told.contains('\n') { "\n" } else { "; " };
+    text!(
+        "{told}{between}{rest} until you correct it: {}",
+        Action::edit_settings()
+    )
 }
 
 /// The settings for a task: the user's, and what its repository says where its work started from.
 pub(crate) fn config_for(call: &Call, task: &Task) -> Result<Config> {
-    let Some(project) = call.project_of(&task.project) else {
-        return Ok(config(call)?.clone());
-    };
-    match rules_commit::rules_commit(call, &project, task) {
-        Ok(commit) => config_at(call, &project, &commit),
-        // A repository that is gone or empty says nothing.
-        Err(_) => Ok(config(call)?.clone()),
+    match call.project_of(&task.project) {
+        Some(project) => {
+            let commit = rules_commit::rules_commit(call, &project, task);
+            config_at(call, &project, commit)
+        }
+        None => Ok(config(call)?.clone()),
     }
 }
 
 /// The same for new work of a project.
 pub(crate) fn config_of(call: &Call, project: &Project) -> Result<Config> {
-    match newest_base(project) {
-        Ok(commit) => config_at(call, project, &commit),
-        Err(_) => Ok(config(call)?.clone()),
-    }
+    config_at(call, project, newest_base(project))
 }
 
-fn config_at(call: &Call, project: &Project, commit: &str) -> Result<Config> {
+/// A repository that is gone or empty says nothing.
+fn config_at(call: &Call, project: &Project, commit: Result<String>) -> Result<Config> {
+    let Ok(commit) = commit else {
+        return Ok(config(call)?.clone());
+    };
     let mut config = Config::default();
     loaded(call)?.user.apply(&mut config);
-    match rules::layer_at(&project.path, commit) {
+    match rules::layer_at(&project.path, &commit) {
         Ok((layer, _)) => layer.apply_over_user(&mut config),
         Err(error) if error.code == Code::Damaged => call.notice(format!(
             "project {}: {}; your own settings count",
@@ -106,10 +141,9 @@ pub fn log_level(call: &Call) -> Result<LogLevel> {
     if call.only_reads {
         return Ok(config(call)?.log.level);
     }
-    if call.overrides.iter().any(|said| said.key == "log.level") {
+    if let Some(said) = call.overrides.iter().rfind(|said| said.key == "log.level") {
         let mut config = Config::default();
-        let said = call.overrides.iter().rfind(|said| said.key == "log.level");
-        if said.is_some_and(|said| said.problem(&mut config).is_none()) {
+        if said.problem(&mut config).is_none() {
             return Ok(config.log.level);
         }
         // Whatever else is wrong out there is named with it.

@@ -12,22 +12,17 @@ use std::path::PathBuf;
 
 const KIND: &str = "environment";
 
-fn environments(call: &Call) -> PathBuf {
-    call.store.home().join("environments")
-}
-
 fn environment_file(call: &Call, task: &str) -> PathBuf {
-    let name = format!("{:016x}", short_hash(task.as_bytes()));
-    environments(call).join(name)
+    let name = format!("environments/{:016x}", short_hash(task.as_bytes()));
+    call.store.home().join(name)
 }
 
 /// Notes in which environment a task is started: that of the person whose command this is, or who started
 /// the agent's own task. It may hold secrets. What cannot be noted stops nobody: a check then runs in a minimal one.
 pub(crate) fn note_started_by(call: &Call, task: &str) {
-    let Some(person) = call.person.clone() else {
-        return;
-    };
-    if let Err(error) = write_environment(call, task, &person) {
+    if let Some(person) = &call.person
+        && let Err(error) = write_environment(call, task, person)
+    {
         tracing::warn!(%error, task, "the environment of its checks is not noted");
     }
 }
@@ -36,42 +31,30 @@ fn write_environment(call: &Call, task: &str, person: &PersonEnvironment) -> Res
     let content = person.to_bytes();
     let key = call.with_database(Database::seal_key)?;
     let seal = key.of_file(KIND, task, &content);
-    let folder = environments(call);
-    private::make_folders(&folder).doing("create", &folder)?;
     let file = environment_file(call, task);
+    let folder = file.parent().unwrap_or(&file);
+    private::make_folders(folder).doing("create", folder)?;
     write_atomic(&file, &content).doing("write", &file)?;
     call.with_database(|database| database.note_environment_seal(task, Some(&seal)))
 }
 
 /// The environment of the person who started a task; None if nobody knows it, or if it was not Orange that noted it.
 pub(crate) fn environment_of(call: &Call, task: &str) -> Option<PersonEnvironment> {
-    let seal = environment_seal(call, task)?;
+    let seal = environment_seal(call, task).ok()??;
     let content = fs::read(environment_file(call, task)).ok()?;
     let key = call.with_database(Database::seal_key).ok()?;
     let is_ours = seal == key.of_file(KIND, task, &content);
     is_ours.then(|| PersonEnvironment::from_bytes(&content))
 }
 
-fn environment_seal(call: &Call, task: &str) -> Option<String> {
-    if !Database::path_in(call.store.home()).exists() {
-        return None;
-    }
-    call.with_database(|database| database.environment_seal(task))
-        .ok()?
-}
-
-/// Whether the environment of a task was noted; true also where nobody can tell.
-fn may_have_environment(call: &Call, task: &str) -> bool {
-    if !Database::path_in(call.store.home()).exists() {
-        return false;
-    }
-    let seal = call.with_database(|database| database.environment_seal(task));
-    !matches!(seal, Ok(None))
+fn environment_seal(call: &Call, task: &str) -> Result<Option<String>> {
+    let seal = call.with_existing_database(|database| database.environment_seal(task))?;
+    Ok(seal.flatten())
 }
 
 /// Its secrets are kept no longer than they are needed.
 pub(crate) fn forget_environment(call: &Call, task: &str) {
-    if environment_seal(call, task).is_none() {
+    if !matches!(environment_seal(call, task), Ok(Some(_))) {
         return;
     }
     let _ = fs::remove_file(environment_file(call, task));
@@ -87,17 +70,18 @@ pub fn as_started(call: &Call, task: &str) -> Call {
     let mut this = call.clone();
     let person = match environment_of(call, task) {
         Some(person) => person,
+        None if matches!(environment_seal(call, task), Ok(None)) => return this,
         // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
-        None if may_have_environment(call, task) => person_environment::minimal(None),
-        None => return this,
+        None => person_environment::minimal(None),
     };
-    this.search_path = person.get("PATH").map(Into::into);
-    this.user_home = person.get("HOME").map(PathBuf::from);
+    let settings = &mut this.settings;
+    settings.search_path = person.get("PATH").map(Into::into);
+    settings.user_home = person.get("HOME").map(PathBuf::from);
     if matches!(call.caller, Caller::Agent { .. }) {
         // An errand has what its run was started with, which may be newer.
-        this.environment = crate::harness::environment::of_agents(person.readable());
+        settings.environment = crate::harness::environment::of_agents(person.readable());
     }
     person.clone().give_to_children();
-    this.person = Some(person);
+    settings.person = Some(person);
     this
 }

@@ -6,8 +6,6 @@ pub(crate) mod agents;
 pub(crate) mod commit;
 pub(crate) mod decide;
 pub(crate) mod deferred;
-pub(crate) mod failed_check;
-pub(crate) mod handover;
 pub(crate) mod racing;
 pub(crate) mod refusal;
 pub(crate) mod retry;
@@ -20,21 +18,22 @@ use crate::effects::notify::{self, Notification};
 use crate::effects::{self, delegation};
 use crate::error::{Code, Error, IoContext, Result, err};
 use crate::seal::SealedJournal;
+use crate::seal_checks::{self, SealCheck};
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
 use crate::store::{LOCK_TIMEOUT, Place, Snapshot, journal};
-use crate::testimony::{self, Sealing};
 pub use crate::tx::commit::Committed;
 pub(crate) use crate::tx::commit::Given;
 pub use crate::tx::write_reconciled::written_fields;
 use crate::workspaces::{self, Lease, acquire};
-use crate::{event_log, field_checks, home_record, sessions, settings, started_by, trash};
+use crate::{event_log, facts, field_checks, home_record, sessions, started_by, trash};
 pub use orange_agents::marks::context_mark;
 pub(crate) use orange_agents::marks::review_mark;
 use orange_core::history::payload::{ContextChanged, HookEnded};
 use orange_core::history::{Event, EventType, HookOutcome, Payload};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
+use orange_core::review::Left;
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
 use orange_core::{Action, artifact, text};
@@ -60,8 +59,8 @@ pub struct TaskTx<'a> {
     unsent: Vec<Notification>,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
     repair: bool,
-    /// Lines of the journal, by their place, that Orange did not write; `snapshot` is without them.
-    foreign: Vec<usize>,
+    /// The seals of the journal as it was read, with lines that Orange did not write; `snapshot` is without them.
+    sealed: SealCheck,
     /// The seals of the journal, up to its last event.
     seals: SealedJournal,
     /// Where the task was once its files were in order.
@@ -121,7 +120,7 @@ pub(crate) fn opened(
 ) -> Result<TaskTx<'_>> {
     home_record::refuse_copy(call)?;
     let mut snapshot = call.store.read(&place)?;
-    let Sealing { seals, foreign, .. } = testimony::drop_unsealed(call, &mut snapshot.history);
+    let sealed = seal_checks::drop_unsealed(call, &mut snapshot.history);
     let torn = snapshot.torn;
     let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
     let mut tx = TaskTx {
@@ -137,8 +136,8 @@ pub(crate) fn opened(
         unsent: Vec::new(),
         repair,
         place,
-        foreign,
-        seals,
+        seals: sealed.seals.clone(),
+        sealed,
         from: Task::default().status,
         given: Given::default(),
     };
@@ -171,14 +170,16 @@ pub(crate) fn opened(
 
 impl TaskTx<'_> {
     /// What the table is asked about: the task as it is, and these facts.
-    fn situation<'a>(&'a self, facts: &'a Facts) -> Result<Situation<'a>> {
-        Ok(Situation {
-            task: &self.task,
-            body: &self.body,
-            facts,
-            max_rounds: settings::max_rounds(self.call, &self.task)?,
-            now: self.call.now(),
-        })
+    pub(crate) fn situation<'a>(&'a self, facts: &'a Facts) -> Result<Situation<'a>> {
+        facts::situation(self.call, &self.task, &self.body, facts)
+    }
+
+    fn review_problem(&self, by: Option<&str>, left: Option<Left<'_>>) -> Option<String> {
+        facts::review_problem(self.call, &self.task, self.history(), &self.body, by, left)
+    }
+
+    fn with_verdict(&self, event: Event) -> Event {
+        facts::with_verdict(self.call, &self.task, self.history(), &self.body, event)
     }
 
     /// Journals events and writes TASK.md accordingly. The index does not know of it yet, and the mark stays
@@ -195,40 +196,30 @@ impl TaskTx<'_> {
 
     /// Once journalled, a change has happened, whatever goes wrong afterwards. It must not sound undone.
     fn happened(&self, error: Error) -> Error {
-        Error::new(
-            error.code,
-            format!(
-                "{} is {} now, and that is journalled; but {error}",
-                self.task.label(),
-                self.task.status
-            ),
-        )
-        .hint(match error.code {
-            Code::Storage => {
-                "free some disk space, or see to what it says; then the next command, whichever it is, finishes this one: do not repeat it"
-            }
-            _ => "the next command, whichever it is, finishes this one: do not repeat it",
-        })
-        .because(error)
+        let (label, status) = (self.task.label(), self.task.status);
+        let message = format!("{label} is {status} now, and that is journalled; but {error}");
+        let first = match error.code {
+            Code::Storage => "free some disk space, or see to what it says; then ",
+            _ => "",
+        };
+        let hint = format!(
+            "{first}the next command, whichever it is, finishes this one: do not repeat it"
+        );
+        Error::new(error.code, message).hint(hint).because(error)
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.
     pub(crate) fn finish_hooks(&mut self) -> Result<()> {
-        let Some(state) = self.snapshot.history.last_transition() else {
+        let state = self.snapshot.history.last_transition();
+        let Some(state) = state.filter(|state| !state.finished) else {
             return Ok(());
         };
-        if state.finished {
-            return Ok(());
-        }
         let Some(transition) = state.opening.transition.clone() else {
             return Ok(());
         };
-        let open: Vec<String> = state
-            .hooks
-            .iter()
-            .filter(|hook| hook.outcome == HookOutcome::Open)
-            .map(|hook| hook.name.clone())
-            .collect();
+        let hooks = state.hooks.iter();
+        let open = hooks.filter(|hook| hook.outcome == HookOutcome::Open);
+        let open: Vec<String> = open.map(|hook| hook.name.clone()).collect();
         let superseded = state.superseded;
         // Whoever journalled it may not have lived to tell of it; the same thing is told once.
         self.unsent.extend(notify::worth_telling(
@@ -267,16 +258,12 @@ impl TaskTx<'_> {
     /// that a reservation of a process that dies is found and given back.
     pub(crate) fn reserve(&mut self, task: &Task) -> Result<()> {
         self.mark()?;
-        match acquire::reserve_for(self.call, task) {
-            Ok(_) => {
-                crash_point("reserved");
-                Ok(())
-            }
-            Err(error) => {
-                self.unmark();
-                Err(error)
-            }
+        if let Err(error) = acquire::reserve_for(self.call, task) {
+            self.unmark();
+            return Err(error);
         }
+        crash_point("reserved");
+        Ok(())
     }
 
     /// Journals what became of hooks.
@@ -299,13 +286,6 @@ impl TaskTx<'_> {
         self.write_reconciled()
     }
 
-    /// The branch has another name now.
-    pub(crate) fn rename_to(&mut self, branch: &str) -> Result<()> {
-        self.correct(Field::Branch, branch.into(), "renamed in its worktree")?;
-        self.follow_session();
-        Ok(())
-    }
-
     /// The tmux session is called as the branch is. A help for people, so nothing fails for it.
     pub(crate) fn follow_session(&mut self) {
         let renamed = sessions::rename_session(self.call, &self.task).and_then(|name| match name {
@@ -323,14 +303,23 @@ impl TaskTx<'_> {
     }
 
     /// Changes a field that only the engine may change.
-    fn correct(&mut self, field: Field, value: Value, why: &str) -> Result<()> {
+    pub(super) fn correct(&mut self, field: Field, value: Value, why: &str) -> Result<()> {
+        match self.correction(field, value, why)? {
+            Some(event) => self.write(vec![event]),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn correction(
+        &self,
+        field: Field,
+        value: Value,
+        why: &str,
+    ) -> Result<Option<Event>> {
         let changes = std::iter::once((field.name().to_owned(), value)).collect();
         let event = machine::update(&self.task, changes, Actor::Engine, self.call.now())
             .map_err(field_checks::bad_value)?;
-        match event {
-            Some(event) => self.write(vec![event.because(why)]),
-            None => Ok(()),
-        }
+        Ok(event.map(|event| event.because(why)))
     }
 
     /// The lease that the journal knows of.
@@ -346,23 +335,17 @@ impl TaskTx<'_> {
 
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
     pub(crate) fn conclude(&mut self) {
+        let (call, task) = (self.call, &self.task);
         if self.marked
-            && let Err(error) = workspaces::drop_reservation(self.call, &self.task)
+            && let Err(error) = workspaces::drop_reservation(call, task)
         {
-            self.call
-                .notice(format!("a slot is still reserved for it: {error}"));
-            return;
+            return call.notice(format!("a slot is still reserved for it: {error}"));
         }
-        if self.marked
-            && self.task.status.is_terminal()
-            && let Err(error) = delegation::advance_parent(self.call, &self.task)
-        {
-            self.call
-                .notice(format!("its parent could not be looked at: {error}"));
-            return;
-        }
-        if self.marked && self.task.status.is_terminal() {
-            started_by::forget_environment(self.call, &self.task.id);
+        if self.marked && task.status.is_terminal() {
+            if let Err(error) = delegation::advance_parent(call, task) {
+                return call.notice(format!("its parent could not be looked at: {error}"));
+            }
+            started_by::forget_environment(call, &task.id);
         }
         let unsent = std::mem::take(&mut self.unsent);
         notify::notify_person(self.call, &self.task, unsent);
@@ -377,11 +360,6 @@ impl TaskTx<'_> {
             .rposition(|event| event.kind == EventType::StatusChanged)
             .unwrap_or(0);
         notify::worth_telling(&self.task, events.get(last..).unwrap_or_default())
-    }
-
-    /// Gives the lock back while the task stays listed as changing: another process goes on with it.
-    pub(crate) fn release_lock(&mut self) {
-        self.lock.release();
     }
 
     pub(crate) fn unmark(&mut self) {
@@ -426,12 +404,12 @@ impl TaskTx<'_> {
     fn journal(&mut self, mut events: Vec<Event>) -> Result<()> {
         let path = self.place.journal();
         let mut seals = self.seals.clone();
-        testimony::seal(self.call, &self.task.id, &mut seals, &mut events)?;
+        seal_checks::seal(self.call, &self.task.id, &mut seals, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes = journal::append(&path, &lines).doing("write", &path)?;
-        testimony::remember_seals(self.call, &self.task.id, &seals, &events);
+        seal_checks::remember_seals(self.call, &self.task.id, &seals, &events);
         self.seals = seals;
-        event_log::tell(&self.task, &events);
+        event_log::tell(self.call.spell, &self.task, &events);
         self.unsent
             .extend(notify::worth_telling(&self.task, &events));
         self.snapshot.history.events.extend(events);
@@ -441,36 +419,29 @@ impl TaskTx<'_> {
     /// The Context is the person's word to the agent: a change to it is kept but flagged.
     /// What went with a TASK.md that was missing was changed by nobody: it is lost.
     fn note_changed_context(&mut self, was_missing: bool) -> Result<()> {
-        let seen = self
-            .snapshot
-            .history
-            .own()
-            .iter()
-            .rev()
-            .find_map(|event| event.context().map(str::to_owned));
+        let mut newest_first = self.history().own().iter().rev();
+        let seen = newest_first.find_map(Event::context);
         let current = context_mark(&self.body);
-        match seen {
-            Some(seen) if seen != current => {
-                let gone = artifact::section(&self.body, "Context").is_none();
-                let change = ContextChanged {
-                    context: Some(&current),
-                    gone: gone.then_some(true),
-                };
-                let mut event = Event::of(Payload::ContextChanged(change), self.call.now())
-                    .by(&self.call.caller_name());
-                if was_missing {
-                    event = event.by("engine").because("TASK.md was missing");
-                }
-                let what = match (was_missing, gone) {
-                    (true, _) => "its Context is lost, it went with TASK.md",
-                    (false, true) => "its Context is gone from TASK.md",
-                    (false, false) => "its Context was changed",
-                };
-                self.call.notice(format!("{}: {what}", self.task.label()));
-                self.append(vec![event])
-            }
-            Some(_) | None => Ok(()),
+        if seen.is_none_or(|seen| seen == current) {
+            return Ok(());
         }
+        let gone = artifact::section(&self.body, "Context").is_none();
+        let change = ContextChanged {
+            context: Some(&current),
+            gone: gone.then_some(true),
+        };
+        let mut event = Event::of(Payload::ContextChanged(change), self.call.now())
+            .by(&self.call.caller_name());
+        if was_missing {
+            event = event.by("engine").because("TASK.md was missing");
+        }
+        let what = match (was_missing, gone) {
+            (true, _) => "its Context is lost, it went with TASK.md",
+            (false, true) => "its Context is gone from TASK.md",
+            (false, false) => "its Context was changed",
+        };
+        self.call.notice(format!("{}: {what}", self.task.label()));
+        self.append(vec![event])
     }
 
     /// The index and the witness follow what was written, once all of it is: the mark leads here whoever
@@ -517,36 +488,27 @@ pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
 /// As [`damaged`], for a task without a journal that could tell more.
 pub fn damaged_for_good(place: &Place, broken: &Broken) -> Error {
     let error = damaged(place, broken);
-    match broken {
-        Broken::Value { .. } => {
-            error.hint("correct the line: there is no journal that has its last good value")
-        }
-        Broken::File(_)
-        | Broken::Missing
-        | Broken::NotAFile
-        | Broken::Unreadable(_)
-        | Broken::Journal(_) => error,
+    if matches!(broken, Broken::Value { .. }) {
+        return error.hint("correct the line: there is no journal that has its last good value");
     }
+    error
 }
 
 pub fn damaged(place: &Place, broken: &Broken) -> Error {
-    let message = format!("{}: {broken}", place.task_file().display());
-    let error = Error::new(Code::Damaged, message);
-    match broken {
-        Broken::Value { .. } => error.hint(text!(
+    let repair = Action::repair();
+    let hint = if matches!(broken, Broken::Value { .. }) {
+        text!(
             "correct the line; or run {}, which puts back the last good value and keeps your file beside it",
-            Action::repair()
-        )),
-        Broken::File(_)
-        | Broken::Missing
-        | Broken::NotAFile
-        | Broken::Unreadable(_)
-        | Broken::Journal(_) => error.hint(text!(
+            repair
+        )
+    } else {
+        text!(
             "run {} to see what can be repaired, {} to do it",
             Action::check(),
-            Action::repair()
-        )),
-    }
+            repair
+        )
+    };
+    err!(Damaged, "{}: {broken}", place.task_file().display()).hint(hint)
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ use orange_core::{Action, Timestamp, text};
 use orange_engine::agent_run::without_fence;
 use orange_engine::background::queue;
 use orange_engine::call::{Outside, Override};
+use orange_engine::find;
 use orange_engine::harness::environment::of_agents;
-use orange_engine::settings::{self, lenient_config};
+use orange_engine::settings;
 use orange_engine::store::Place;
 use orange_engine::tmux::Inside;
-use orange_engine::verbs::start;
-use orange_engine::views::{TaskView, find, task};
+use orange_engine::views::{TaskView, task};
 use orange_engine::{
     Call, Caller, Code, Result, Settings, access, crash_points, err, home_record,
     person_environment, recovery, started_by,
@@ -67,7 +67,7 @@ impl Session {
         }
         start_log(&call)?;
         // What an earlier process began is not finished with settings that nobody wanted.
-        if !only_reads || !lenient_config::has_lenient_config(&call) {
+        if !only_reads || !settings::has_lenient_config(&call) {
             recovery::recover(&call);
         }
         let folder = std::env::current_dir().map_err(|error| {
@@ -206,7 +206,7 @@ impl Drop for Session {
             output::note(&spelled(&news));
         }
         if self.caller != Caller::Engine {
-            start::leave_queue_to_errand(&self.call);
+            queue::leave_queue_to_errand(&self.call);
         }
     }
 }

@@ -109,33 +109,24 @@ pub(crate) fn check(call: &Call, check: &Check<'_>, commit: &str) -> Result<Opti
     let Some(base) = base.filter(|base| base != commit) else {
         return Ok(Some(result));
     };
-    let on_base = match checked(call, check, &base, reuse_of_base) {
+    let (on_base, failures) = match checked(call, check, &base, reuse_of_base) {
         Ok(None) => return Ok(None),
-        Ok(Some(known_of_base)) => {
-            let (known, new) = if known_of_base.result.failed() {
-                lines::told_apart(&known.failures, &known_of_base.failures)
-            } else {
-                (Vec::new(), Vec::new())
-            };
-            OnBase {
-                commit: base,
-                branch: check.target.to_owned(),
-                outcome: known_of_base.result.outcome,
-                reason: known_of_base.result.reason,
-                known,
-                new,
-            }
-        }
-        Err(error) => OnBase {
-            commit: base,
-            branch: check.target.to_owned(),
-            outcome: Outcome::NotRun,
-            reason: error.to_string(),
-            known: Vec::new(),
-            new: Vec::new(),
-        },
+        Ok(Some(known)) => (known.result, known.failures),
+        Err(error) => (CheckResult::not_run(error.to_string()), Vec::new()),
     };
-    result.base = Some(on_base);
+    let (known, new) = if on_base.failed() {
+        lines::told_apart(&known.failures, &failures)
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    result.base = Some(OnBase {
+        commit: base,
+        branch: check.target.to_owned(),
+        outcome: on_base.outcome,
+        reason: on_base.reason,
+        known,
+        new,
+    });
     Ok(Some(result))
 }
 
@@ -212,11 +203,8 @@ fn result_file(call: &Call, check: &Check<'_>, commit: &str) -> PathBuf {
         }
     }
     let digest = hash.finalize();
-    let words: String = digest
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let words = digest.iter().take(6).map(|byte| format!("{byte:02x}"));
+    let words: String = words.collect();
     let results = request::folder(&call.store).join("results");
     results.join(format!("{commit}-{words}.json"))
 }

@@ -1,6 +1,7 @@
 //! The safety net: looks now and then whether an agent has gone without a word (a killed tmux server, a `kill -9`,
 //! a reboot), and sees to it. One process at a time does so.
 
+use crate::background::queue;
 use crate::call::{self, Call};
 use crate::error::{Code, Result};
 use crate::index::list::Filter;
@@ -17,6 +18,7 @@ use orange_core::workflow::Role;
 use std::collections::{HashMap, HashSet};
 
 /// The process that watches.
+#[derive(Default)]
 pub struct Monitor {
     /// Held as long as it does.
     lead: Option<LockFile>,
@@ -39,21 +41,7 @@ pub struct Tick {
     pub started: usize,
 }
 
-impl Default for Monitor {
-    fn default() -> Monitor {
-        Monitor::new()
-    }
-}
-
 impl Monitor {
-    pub fn new() -> Monitor {
-        Monitor {
-            lead: None,
-            seen: HashMap::new(),
-            journalled: HashSet::new(),
-        }
-    }
-
     /// One look at everything, if no other process watches.
     pub fn tick(&mut self, call: &Call) -> Result<Tick> {
         home_record::refuse_copy(call)?;
@@ -130,7 +118,7 @@ impl Monitor {
         if start::has_queued(call)? {
             call::request_queue_run(call)?;
         }
-        tick.started = start::serve_queue(call)?;
+        tick.started = queue::serve_queue(call)?;
         Ok(tick)
     }
 
@@ -153,12 +141,10 @@ impl Monitor {
     /// Tasks that need an agent, have none, and of whose run there is no folder either.
     fn missed(&self, call: &Call, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
         let roles = [Role::Worker, Role::Reviewer];
+        let expects = |status: &&Status| roles.iter().any(|role| is_expected(**status, *role));
+        let statuses = Status::ALL.iter().filter(expects);
         let filter = Filter {
-            statuses: Status::ALL
-                .iter()
-                .filter(|status| roles.iter().any(|role| is_expected(**status, *role)))
-                .map(|status| status.as_str().to_owned())
-                .collect(),
+            statuses: statuses.map(|status| status.as_str().to_owned()).collect(),
             ..Filter::default()
         };
         let mut missed = Vec::new();
@@ -188,11 +174,9 @@ fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
 
 /// A folder without a description says nothing of any run; it may be in the making right now.
 fn forget_nameless(run: &RunFolder) {
-    let age = std::fs::metadata(run.path())
-        .and_then(|found| found.modified())
-        .ok()
-        .and_then(|time| time.elapsed().ok())
-        .map_or(0, |age| age.as_secs());
+    let made = std::fs::metadata(run.path()).and_then(|found| found.modified());
+    let age = made.ok().and_then(|time| time.elapsed().ok());
+    let age = age.map_or(0, |age| age.as_secs());
     if age > 600 {
         let _ = run.remove();
     } else if age > 1 {

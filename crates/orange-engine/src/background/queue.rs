@@ -1,67 +1,49 @@
-//! Whose turn it is: a new task goes behind those that wait, and a person hears who of them starts or could start.
+//! The queue: whoever waits in it starts when there is room, and a person hears who starts or could start.
 
 use crate::call::{Call, Caller, WANTED};
 use crate::effects::start_agent;
 use crate::error::Result;
-use crate::settings::{self, lenient_config};
-use crate::store::Place;
-use crate::verbs::start::{self, StartOutcome, turn};
+use crate::settings;
+use crate::store::locks::Lock;
+use crate::verbs::start;
 use crate::workspaces::{acquire, base};
-use crate::{facts, rules};
+use crate::{errand, facts, home_record, rules};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, Text, text};
 use std::collections::HashMap;
+use std::fs;
 
-/// Starts a new task in its turn: who waits in the queue and can start now goes first. Also gives who did.
-pub fn start_in_turn(call: &Call, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
-    let mut others = Vec::new();
-    if start::has_queued(call)? {
-        let own = call.store.survey(&place.folder()).task;
-        // They were to start by themselves; nobody asks for them now.
-        others = start_before(&call.as_engine(), &own)?;
+/// Starts what waits in the queue, if somebody asked for a look.
+pub fn serve_queue(call: &Call) -> Result<usize> {
+    let wanted = call.store.home().join(WANTED);
+    if !wanted.exists() {
+        return Ok(0);
     }
-    let task = call.store.survey(&place.folder()).task;
-    match StartOutcome::by_another(&task) {
-        Some(outcome) => Ok((outcome, others)),
-        None => Ok((start::start(call, place, false)?, others)),
+    let Some(_lock) = call.store.try_lock(Lock::Queue)? else {
+        // Whoever has it looks again before letting go.
+        return Ok(0);
+    };
+    let mut count = 0;
+    let this = call.as_engine();
+    while let Ok(asked) = fs::read(&wanted) {
+        count += start::start_each(&this, start::queued(&this)?, |_, _| Ok(false))?.len();
+        // Asked for again meanwhile: look again.
+        if fs::read(&wanted).is_ok_and(|now| now == asked) {
+            let _ = fs::remove_file(&wanted);
+        }
     }
+    Ok(count)
 }
 
-/// Starts those of the queue whose turn it is before this one, as long as there is room for it too: it would take
-/// it away from them.
-fn start_before(call: &Call, own: &Task) -> Result<Vec<Task>> {
-    let mut started = Vec::new();
-    if start::why_not_now(call, own)?.is_some() {
-        return Ok(started);
+/// Has somebody look at the queue if that was asked for, without waiting for it.
+pub fn leave_queue_to_errand(call: &Call) {
+    if home_record::copied_from(call).is_none()
+        && call.store.home().join(WANTED).exists()
+        && let Err(error) = errand::start(&call.orange, call.store.home(), &["queue"])
+    {
+        tracing::warn!(%error, "nobody looks at the queue");
     }
-    for (place, task) in queued(call)? {
-        if turn(&task) >= turn(own) || start::why_not_now(call, own)?.is_some() {
-            break;
-        }
-        if start::why_not_now(call, &task)?.is_some() {
-            continue;
-        }
-        match start::start(call, place, false) {
-            Ok(StartOutcome::Started(changed)) => started.push(changed.done.task),
-            Ok(StartOutcome::Queued(..)) => {}
-            Err(error) => call.notice(format!("{} was not started: {error}", task.label())),
-        }
-    }
-    Ok(started)
-}
-
-/// Who waits, in the order in which they start.
-fn queued(call: &Call) -> Result<Vec<(Place, Task)>> {
-    let folders = call.index()?.queued()?.into_iter();
-    let mut queued: Vec<(Place, Task)> = folders
-        .map(|folder| (call.store.survey(&folder), call.store.place(&folder)))
-        .filter(|(found, _)| found.damaged.is_none())
-        .map(|(found, place)| (place, found.task))
-        .filter(|(_, task)| !task.status.has_started() && task.queued_at.is_some())
-        .collect();
-    queued.sort_by_key(|(_, task)| turn(task));
-    Ok(queued)
 }
 
 /// What a person should hear of the queue when their command is done: who starts because of it, or who could.
@@ -72,7 +54,7 @@ pub fn queue_news(call: &Call, made_room: bool) -> Option<Text> {
     }
     let starts = call.store.home().join(WANTED).exists();
     // Whoever starts them will not while settings are wrong.
-    if !starts && !made_room || lenient_config::has_lenient_config(call) {
+    if !starts && !made_room || settings::has_lenient_config(call) {
         return None;
     }
     let next = next_in_queue(call).ok()?;
@@ -99,7 +81,7 @@ fn next_in_queue(call: &Call) -> Result<Vec<Task>> {
     let mut room = limit.saturating_sub(facts::running_workers(call));
     let mut taken: HashMap<String, usize> = HashMap::new();
     let mut next = Vec::new();
-    for (_, task) in queued(call)? {
+    for (_, task) in start::queued(call)? {
         if room == 0 {
             break;
         }

@@ -2,9 +2,9 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::{facts, settings, tx};
+use crate::{facts, tx};
 use orange_core::id::{Key, read_stored};
-use orange_core::machine::{self, Linked, Situation};
+use orange_core::machine::{self, Linked};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Condition, Workflow};
 
@@ -33,19 +33,9 @@ pub(crate) fn advance_delegated(call: &Call, project: &str, key: Key) -> Result<
     }
     let tx = tx::lock_parent(call, place)?;
     let workflow = Workflow::named(tx.task.workflow);
-    let facts = facts::facts(
-        call,
-        &tx.task,
-        &[Condition::ChildrenOver, Condition::OwnCommits],
-    )?;
-    let situation = Situation {
-        task: &tx.task,
-        body: &tx.body,
-        facts: &facts,
-        max_rounds: settings::max_rounds(call, &tx.task)?,
-        now: call.now(),
-    };
     let over = Condition::ChildrenOver;
+    let facts = facts::facts(call, &tx.task, &[over, Condition::OwnCommits])?;
+    let situation = tx.situation(&facts)?;
     let Some(decision) = machine::decide_on(workflow, situation, over, None) else {
         return Ok(());
     };

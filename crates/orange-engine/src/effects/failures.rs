@@ -50,14 +50,14 @@ enum Plan {
 }
 
 /// Journals what an agent is doing, if that is news. Turns that begin and end as they should are none.
-pub(crate) fn note_state(call: &Call, tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
+pub(crate) fn note_state(tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
     let expected = is_expected(tx.task.status, run.role);
-    let folder = sessions::run_folder(call, &run.id);
+    let folder = sessions::run_folder(tx.call, &run.id);
     let doing = folder.doing(last).expected(expected);
     if doing.state == State::Starting || !is_news(tx.history(), run, &doing) {
         return Ok(());
     }
-    let again = match plan(call, &tx.task, &folder, run, last)? {
+    let again = match plan(tx.call, &tx.task, &folder, run, last)? {
         Some(Plan::GoOn { at, .. }) => Some(at),
         Some(Plan::Person(_)) | None => None,
     };
@@ -69,7 +69,7 @@ pub(crate) fn note_state(call: &Call, tx: &mut TaskTx<'_>, run: &Run, last: &Sig
         until: doing.until,
         again,
     };
-    let mut event = Event::of(Payload::AgentState(told), call.now()).by("engine");
+    let mut event = Event::of(Payload::AgentState(told), tx.call.now()).by("engine");
     let said = match last.question {
         Some(_) => in_one_line(&doing.text),
         None => one_line(&doing.text),
@@ -81,12 +81,8 @@ pub(crate) fn note_state(call: &Call, tx: &mut TaskTx<'_>, run: &Run, last: &Sig
 }
 
 /// A turn failed: it is told to go on when the time has come, or a person is asked.
-pub(crate) fn turn_failed(
-    call: &Call,
-    tx: &mut TaskTx<'_>,
-    run: &Run,
-    last: &Signal,
-) -> Result<()> {
+pub(crate) fn turn_failed(tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Result<()> {
+    let call = tx.call;
     let folder = sessions::run_folder(call, &run.id);
     match plan(call, &tx.task, &folder, run, last)? {
         None => Ok(()),
@@ -94,7 +90,7 @@ pub(crate) fn turn_failed(
         Some(Plan::Person(_)) if is_open(tx.history(), run, last) => Ok(()),
         Some(Plan::Person(what)) => {
             folder.forget_due();
-            messages::raise_attention(call, tx, run, &last.at.to_string(), what)
+            messages::raise_attention(tx, run, &last.at.to_string(), what)
         }
         Some(Plan::GoOn { key, .. }) if was_seen_to(tx.history(), run, &key) => {
             folder.forget_due();
@@ -140,25 +136,24 @@ fn plan(
 }
 
 /// An agent that has not come to its first prompt shows a question that nobody expected, or hangs.
-pub(crate) fn check_start(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
-    let folder = sessions::run_folder(call, &run.id);
-    let patience = settings::config(call)?.agents.start_patience;
-    let late = folder
-        .started()
-        .is_some_and(|started| started.at + patience <= Timestamp::now());
+pub(crate) fn check_start(tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
+    let folder = sessions::run_folder(tx.call, &run.id);
+    let timeout = settings::config(tx.call)?.agents.start_patience;
+    let started = folder.started();
+    let late = started.is_some_and(|started| started.at + timeout <= Timestamp::now());
     let turn = format!("start of {}", run.id);
     if !late || was_seen_to(tx.history(), run, &turn) {
         return Ok(());
     }
     folder.forget_due();
-    let pane = sessions::pane_of(call, &run.id)?;
+    let pane = sessions::pane_of(tx.call, &run.id)?;
     let screen = pane.and_then(|pane| Tmux::at(&pane.socket).capture(&pane, None).ok());
     let words = match screen_tail(&screen.unwrap_or_default()) {
         words if words.is_empty() => "its screen is empty".to_owned(),
         words => format!("read from its screen: {words}"),
     };
     let what = format!("its {} has not begun; {words}", run.role);
-    messages::raise_attention(call, tx, run, &turn, what)
+    messages::raise_attention(tx, run, &turn, what)
 }
 
 /// Is this another state than the one that was journalled last? An agent at work is news only after it was not: a turn
@@ -174,7 +169,10 @@ fn is_news(history: &History, run: &Run, doing: &Doing) -> bool {
     let works = doing.state == State::Working;
     match newest_first.next() {
         None => !works,
-        Some(event) if event.kind == EventType::AttentionRaised => !is_of_turn(event, doing),
+        // Is this what a person was asked to look at already?
+        Some(event) if event.kind == EventType::AttentionRaised => {
+            event.turn() != Some(&doing.since.to_string())
+        }
         Some(event) => {
             let before = AgentState::of(event).unwrap_or_default();
             let noise = works && matches!(before.state, Some(State::Idle | State::Finished));
@@ -189,19 +187,8 @@ fn is_same_halt(before: &AgentState<'_>, doing: &Doing) -> bool {
     match doing.state {
         State::Waiting => before.until == doing.until,
         State::Failed => before.since == Some(doing.since),
-        State::Starting
-        | State::Working
-        | State::AsksPermission
-        | State::WaitsForInput
-        | State::Idle
-        | State::Finished
-        | State::Running => true,
+        _ => true,
     }
-}
-
-/// Is this what a person was asked to look at already?
-fn is_of_turn(event: &Event, doing: &Doing) -> bool {
-    event.turn() == Some(&doing.since.to_string())
 }
 
 /// Is a person still asked to look at this failure? An agent that seemed to go on has answered it.
@@ -241,19 +228,18 @@ fn plan_for(label: &str, last: &Signal, failures: usize, settings: &AgentsConfig
         return Plan::Person(text!("cannot go on: {said}; {}", advice));
     }
     if let Some(until) = last.until.filter(|_| is_limit(last)) {
-        return if settings.go_on {
-            Plan::GoOn {
+        if settings.go_on {
+            return Plan::GoOn {
                 at: until + AFTER_LIMIT,
                 key: until.to_string(),
                 text: LIMIT_OVER,
-            }
-        } else {
-            Plan::Person(text!(
-                "has reached its usage limit, until {}; then tell it to go on: {}",
-                until,
-                send()
-            ))
-        };
+            };
+        }
+        return Plan::Person(text!(
+            "has reached its usage limit, until {}; then tell it to go on: {}",
+            until,
+            send()
+        ));
     }
     if !settings.go_on {
         return Plan::Person(text!("failed: {said}; tell it to go on: {}", send()));

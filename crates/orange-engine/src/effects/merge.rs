@@ -1,21 +1,19 @@
 //! A merge that was begun: how it ends in the journal, and how one that was cut short is finished.
 
+pub(crate) mod conflict_text;
 pub(crate) mod landing;
 pub(crate) mod moving;
 pub(crate) mod target;
-pub(crate) mod words;
 
 use crate::call::Call;
-use crate::effects::merge::landing::{Landing, Task as Work};
+use crate::effects::merge::landing::{Landing, Work};
 use crate::error::Result;
-use crate::facts::{self, destination};
+use crate::facts;
 use crate::git::{self, fast_forward_checkout, worktree};
-use crate::tx::{TaskTx, decide};
+use crate::tx::TaskTx;
 use orange_core::history::payload::{MergeAttempt, TaskMerged};
 use orange_core::history::{Event, EventType, History, Payload};
-use orange_core::machine::Move;
 use orange_core::task::Task;
-use orange_core::workflow::{Actor, Intent};
 use orange_sys::crash_points::crash_point;
 use std::time::Duration;
 
@@ -23,12 +21,7 @@ use std::time::Duration;
 const ASKING: Duration = Duration::from_secs(5);
 
 /// The merge is in: the journal says so, the task ends, and what it had is cleared away.
-pub(crate) fn end_merged(
-    call: &Call,
-    tx: &TaskTx<'_>,
-    work: &Work,
-    landing: &Landing,
-) -> Result<Vec<Event>> {
+pub(crate) fn end_merged(tx: &TaskTx<'_>, work: &Work, landing: &Landing) -> Result<Vec<Event>> {
     let merged = TaskMerged {
         commit: Some(&landing.commit),
         onto: Some(&landing.onto),
@@ -38,18 +31,14 @@ pub(crate) fn end_merged(
         pushed: Some(landing.pushed),
         head: work.head.as_deref(),
     };
-    let merged = Event::of(Payload::TaskMerged(merged), call.now()).by("human");
-    let wanted = Move {
-        force: work.force,
-        ..Move::to(destination(&tx.task, Intent::Merge)?)
-    };
+    let merged = Event::of(Payload::TaskMerged(merged), tx.call.now()).by("human");
     // The condition of that row is git's word that the work is in the target: its commits, or that merging them
     // changes nothing.
-    let (task, body) = (tx.task.clone(), tx.body.clone());
-    let is_in = landing.by_content || landing::is_in(work, &landing.commit)?;
+    let is_in = landing.by_content || work.is_in_target(&landing.commit)?;
     let same = is_in.then_some("its changes are in the target");
-    note_later_work(call, &task, work);
-    let done = decide::decide_as(call, Actor::Human, &task, &body, wanted, same)?
+    note_later_work(tx.call, &tx.task, work);
+    let done = tx
+        .decide_merge(work.force, same)?
         .because(format!("merged into {}", work.target));
     crash_point("merge.verified");
     Ok(vec![merged, done])
@@ -97,17 +86,16 @@ impl TaskTx<'_> {
         }
         drop(over);
         let commit = attempt.commit.unwrap_or_default();
-        let mut found = landing::is_in(&work, commit)?;
+        let mut found = work.is_in_target(commit)?;
         if !found && work.push {
             if let Err(error) = worktree::fetch(&work.repository, ASKING) {
+                let (label, target) = (self.task.label(), &work.target);
                 self.call.notice(format!(
-                    "{}: a merge was cut short, and whether {} on origin has it cannot be told: {error}",
-                    self.task.label(),
-                    work.target
+                    "{label}: a merge was cut short, and whether {target} on origin has it cannot be told: {error}"
                 ));
                 return Ok(false);
             }
-            found = landing::is_in(&work, commit)?;
+            found = work.is_in_target(commit)?;
         }
         if !found {
             let event = Event::new(EventType::MergeStopped, self.call.now())
@@ -116,12 +104,11 @@ impl TaskTx<'_> {
             return Ok(false);
         }
         let landing = moving::catch_up(self.call, &self.task, &work, &attempt)?;
+        let (label, target) = (self.task.label(), &work.target);
         self.call.notice(format!(
-            "{}: its merge into {} was cut short; it is finished now",
-            self.task.label(),
-            work.target
+            "{label}: its merge into {target} was cut short; it is finished now"
         ));
-        let events = end_merged(self.call, self, &work, &landing)?;
+        let events = end_merged(self, &work, &landing)?;
         self.write(events)?;
         Ok(true)
     }

@@ -17,6 +17,9 @@ use orange_sys::crash_points::crash_point;
 /// The longest message that is handed on.
 pub(crate) const LONGEST: usize = 256 * 1024;
 
+/// Why a message was not delivered to an agent that is gone.
+pub(crate) const ENDED_BEFORE: &str = "the agent ended before it took it";
+
 /// A message with an id of its own.
 pub(crate) fn message(call: &Call, text: &str) -> Message {
     Message {
@@ -28,22 +31,16 @@ pub(crate) fn message(call: &Call, text: &str) -> Message {
 }
 
 /// Journals a message and hands it to a run. The same id again changes nothing.
-pub(crate) fn tell(
-    call: &Call,
-    tx: &mut TaskTx<'_>,
-    run: &Run,
-    by: &str,
-    message: Message,
-) -> Result<()> {
+pub(crate) fn tell(tx: &mut TaskTx<'_>, run: &Run, by: &str, message: Message) -> Result<()> {
     let known =
         tx.history().events.iter().any(|event| {
             event.kind == EventType::MessageSent && event.message() == Some(&message.id)
         });
     if !known {
-        let event = message_event(call, run, by, &message);
+        let event = message_event(tx.call, run, by, &message);
         tx.note(vec![event])?;
     }
-    put_in_inbox(call, run, &message)
+    put_in_inbox(tx.call, run, &message)
 }
 
 pub(crate) fn message_event(call: &Call, run: &Run, by: &str, message: &Message) -> Event {
@@ -66,23 +63,23 @@ pub(crate) fn put_in_inbox(call: &Call, run: &Run, message: &Message) -> Result<
 }
 
 /// Hands over what was journalled by a process that died before it could.
-pub(crate) fn resend(call: &Call, tx: &TaskTx<'_>, run: &Run) -> Result<()> {
-    let folder = sessions::run_folder(call, &run.id);
+pub(crate) fn resend(tx: &TaskTx<'_>, run: &Run) -> Result<()> {
+    let folder = sessions::run_folder(tx.call, &run.id);
     for (id, text) in undelivered(tx.history(), Whose::Run(&run.id)) {
         if !folder.has_message(&id) {
             let message = Message {
                 id,
-                ..message(call, &text)
+                ..message(tx.call, &text)
             };
-            put_in_inbox(call, run, &message)?;
+            put_in_inbox(tx.call, run, &message)?;
         }
     }
     Ok(())
 }
 
 /// Journals what became of a run's messages. Those of a run that is gone were not delivered.
-pub(crate) fn note_outcomes(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
-    let events = outcomes(call, tx.history(), run);
+pub(crate) fn note_outcomes(tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
+    let events = outcomes(tx.call, tx.history(), run);
     tx.note(events)
 }
 
@@ -92,25 +89,21 @@ pub(crate) fn outcomes(call: &Call, history: &History, run: &Run) -> Vec<Event> 
     let alive = folder.is_alive();
     let mut events = Vec::new();
     for (id, _) in undelivered(history, Whose::Run(&run.id)) {
-        let outcome = folder.outcome(&id);
-        let event = match outcome {
-            Some(outcome) if outcome.delivered => {
-                Event::new(EventType::MessageDelivered, call.now()).because(outcome.detail)
-            }
-            Some(outcome) => {
-                Event::new(EventType::MessageFailed, call.now()).because(outcome.detail)
-            }
+        let (kind, detail) = match folder.outcome(&id) {
+            Some(outcome) if outcome.delivered => (EventType::MessageDelivered, outcome.detail),
+            Some(outcome) => (EventType::MessageFailed, outcome.detail),
             None if alive => continue,
-            None => Event::new(EventType::MessageFailed, call.now())
-                .because("the agent ended before it took it"),
+            None => (EventType::MessageFailed, ENDED_BEFORE.to_owned()),
         };
         let note = MessageNote {
             message: Some(&id),
             run: Some(&run.id),
             ..MessageNote::default()
         };
+        let event = Event::new(kind, call.now()).because(detail);
         let event = event.by("engine").with(note);
-        if !is_journalled(history, &event) {
+        let mut known = history.events.iter();
+        if !known.any(|known| known.kind == event.kind && known.message() == event.message()) {
             events.push(event);
         }
     }
@@ -123,20 +116,19 @@ pub(crate) fn is_handled(tx: &TaskTx<'_>, turn: &str) -> bool {
 }
 
 pub(crate) fn raise_attention(
-    call: &Call,
     tx: &mut TaskTx<'_>,
     run: &Run,
     turn: &str,
     what: impl Into<Text>,
 ) -> Result<()> {
-    let what = (call.spell)(&what.into());
+    let what = (tx.call.spell)(&what.into());
     let note = AttentionNote {
         run: Some(&run.id),
         role: Some(run.role),
         turn: Some(turn),
         ..AttentionNote::default()
     };
-    tx.note(vec![attention_event(call, note, what)])
+    tx.note(vec![attention_event(tx.call, note, what)])
 }
 
 /// Asks a person to look at something.
@@ -169,36 +161,27 @@ pub(crate) enum Whose<'a> {
 
 /// Messages that nobody knows to have arrived; id and text.
 pub(crate) fn undelivered(history: &History, whose: Whose<'_>) -> Vec<(String, String)> {
-    let delivered = |id: &str| {
+    let of_kind = |kind: EventType| {
         history
             .events
             .iter()
-            .any(|event| event.kind == EventType::MessageDelivered && event.message() == Some(id))
+            .filter(move |event| event.kind == kind)
     };
-    history
-        .events
-        .iter()
-        .filter(|event| event.kind == EventType::MessageSent)
-        .filter_map(|event| {
-            let sent = MessageNote::of(event)?;
-            let is_meant = match whose {
-                Whose::Run(run) => sent.run == Some(run),
-                Whose::Role(role) => {
-                    let to = sent.role.unwrap_or(Role::Worker);
-                    event.by.as_deref() == Some("human") && to == role
-                }
-            };
-            let (id, text) = (sent.message?, sent.text?);
-            (is_meant && !delivered(id)).then(|| (id.to_owned(), text.to_owned()))
-        })
-        .collect()
-}
-
-fn is_journalled(history: &History, wanted: &Event) -> bool {
-    history
-        .events
-        .iter()
-        .any(|event| event.kind == wanted.kind && event.message() == wanted.message())
+    let delivered =
+        |id: &str| of_kind(EventType::MessageDelivered).any(|event| event.message() == Some(id));
+    let open = of_kind(EventType::MessageSent).filter_map(|event| {
+        let sent = MessageNote::of(event)?;
+        let is_meant = match whose {
+            Whose::Run(run) => sent.run == Some(run),
+            Whose::Role(role) => {
+                let to = sent.role.unwrap_or(Role::Worker);
+                event.by.as_deref() == Some("human") && to == role
+            }
+        };
+        let (id, text) = (sent.message?, sent.text?);
+        (is_meant && !delivered(id)).then(|| (id.to_owned(), text.to_owned()))
+    });
+    open.collect()
 }
 
 /// Without anything that a terminal would take for a key: pasted text could end its own brackets.
@@ -222,11 +205,6 @@ pub(crate) fn in_one_line(text: &str) -> String {
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST_LINE: usize = 200;
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
-    let line: String = last
-        .unwrap_or_default()
-        .trim()
-        .chars()
-        .take(LONGEST_LINE)
-        .collect();
-    line
+    let line = last.unwrap_or_default().trim();
+    line.chars().take(LONGEST_LINE).collect()
 }

@@ -2,7 +2,6 @@
 //! writes it down.
 
 use crate::call::Call;
-use crate::error::Result;
 use crate::{errand, settings};
 use orange_core::attention::{answer, notification};
 use orange_core::history::Event;
@@ -21,14 +20,9 @@ pub(crate) struct Notification {
 /// What of these events a person should hear of.
 pub(crate) fn worth_telling(task: &Task, events: &[Event]) -> Vec<Notification> {
     let tell = |event: &Event| {
-        let what = event.run_or_hook();
+        let (kind, what) = (event.kind.as_str(), event.run_or_hook());
         Some(Notification {
-            key: format!(
-                "{} {} {} {what}",
-                task.id,
-                event.kind.as_str(),
-                event.timestamp
-            ),
+            key: format!("{} {kind} {} {what}", task.id, event.timestamp),
             text: match answer(event, &task.label()) {
                 Some(how) => text!("{} (answer: {})", notification(event)?, how),
                 None => notification(event)?.into(),
@@ -51,18 +45,14 @@ fn one_line(text: &str) -> String {
 
 /// Runs the user's command for each of these that was not told before.
 pub(crate) fn notify_person(call: &Call, task: &Task, notifications: Vec<Notification>) {
-    if notifications.is_empty() {
-        return;
-    }
-    let command = match settings::config(call) {
-        Ok(config) => config.notify.command.clone(),
-        Err(_) => None,
-    };
-    if command.is_none() {
+    let has_command = || settings::config(call).is_ok_and(|config| config.notify.command.is_some());
+    if notifications.is_empty() || !has_command() {
         return;
     }
     for notification in notifications {
-        match is_new(call, &notification) {
+        let now = call.now();
+        let is_new = call.with_database(|database| database.note_notified(&notification.key, now));
+        match is_new {
             Ok(true) => leave_to_errand(call, task, &(call.spell)(&notification.text)),
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "a notification was not sent"),
@@ -87,11 +77,6 @@ fn leave_to_errand(call: &Call, task: &Task, text: &str) {
     if let Err(error) = errand::start_with(&call.orange, home, &["notify"], &about, &[]) {
         tracing::warn!(%error, "a notification was not sent");
     }
-}
-
-fn is_new(call: &Call, notification: &Notification) -> Result<bool> {
-    let now = call.now();
-    call.with_database(|database| database.note_notified(&notification.key, now))
 }
 
 #[cfg(test)]

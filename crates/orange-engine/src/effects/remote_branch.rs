@@ -1,6 +1,5 @@
 //! The task's branch on the remote, once its work is in.
 
-use crate::call::Call;
 use crate::effects::merge::recorded;
 use crate::error::Result;
 use crate::git::{self, landing};
@@ -10,9 +9,9 @@ use orange_core::history::{Event, EventType};
 use orange_core::merge::RemoteBranches;
 
 /// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
-pub(crate) fn delete_remote_branch(call: &Call, tx: &TaskTx<'_>) -> Result<String> {
+pub(crate) fn delete_remote_branch(tx: &TaskTx<'_>) -> Result<String> {
     let task = &tx.task;
-    let Some(project) = call.project_of(&task.project) else {
+    let Some(project) = tx.call.project_of(&task.project) else {
         return Ok("its project is not registered".into());
     };
     // Asked first: mostly there is none, and the settings need git.
@@ -20,7 +19,10 @@ pub(crate) fn delete_remote_branch(call: &Call, tx: &TaskTx<'_>) -> Result<Strin
     let Some(at) = git::commit_of(&project.path, &remote)? else {
         return Ok("origin has no such branch".into());
     };
-    match settings::config_for(call, task)?.merge.delete_remote_branch {
+    match settings::config_for(tx.call, task)?
+        .merge
+        .delete_remote_branch
+    {
         RemoteBranches::Never => return Ok("the settings keep it".into()),
         // Branches of tasks are pushed for pull requests alone.
         RemoteBranches::Own => return Ok("orange has not pushed its branch".into()),

@@ -5,7 +5,7 @@ use crate::effects::stop_agent;
 use crate::error::{Result, err};
 use crate::harness::instructions::{INSTRUCTIONS, MAX_INSTRUCTIONS};
 use crate::harness::{self, Harness, Occasion};
-use crate::prompt::{self, PromptExtra};
+use crate::prompt;
 use crate::rules::{self, rules_commit};
 use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
 use crate::sessions::{self, adopted, permissions, programs};
@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 const MOST_NAMES: u32 = 50;
 
 /// How long a window may take until its `run-agent` reports. A machine under load is slow.
-const START_PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Between two looks whether it has reported; it takes a few milliseconds.
 const LOOK: Duration = Duration::from_micros(250);
@@ -55,7 +55,8 @@ pub(crate) enum Begun {
     Nobody(String),
 }
 
-pub(crate) fn begin(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
+pub(crate) fn begin(tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
+    let call = tx.call;
     let task = &tx.task;
     if let Some(run) = sessions::live_run(call, tx.history(), begin.role)
         && run.id != begin.run
@@ -64,10 +65,7 @@ pub(crate) fn begin(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun
     }
     let folder = sessions::run_folder(call, &begin.run);
     if folder.started().is_some() {
-        return Ok(match begun(call, tx, &begin.run)? {
-            Some(event) => Begun::Started(Box::new(event)),
-            None => Begun::Running,
-        });
+        return started(tx, &begin.run);
     }
     let Some(harness) = settings::harness::harness_for(call, task, begin.role)? else {
         return Ok(Begun::Nobody(format!(
@@ -81,53 +79,44 @@ pub(crate) fn begin(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun
         started_by::note_started_by(call, &task.id);
     }
     ready_slot::ensure_slot_is_ready(call, task, &tx.place.task_file())?;
-    let (spec, extras) = run_spec(call, tx, begin, &harness)?;
-    let prompt = first_message(call, task, begin)?;
+    let (spec, extras) = run_spec(tx, begin, &harness)?;
+    let message = begin.message.as_deref().unwrap_or_default();
+    let prompt = prompt::prompt_with_message(call, task, begin.prompt, message)?;
     let tmux = sessions::usable_tmux(call)?;
-    if !begins_by_itself(call, &tmux, &folder)? {
+    if !begins_by_itself(tx, &tmux, &folder)? {
         folder.write(&spec, &prompt, &extras)?;
-        let patience = settings::config(call)?.agents.start_patience;
+        let timeout = settings::config(call)?.agents.start_patience;
         folder.note_due(Due {
-            at: Timestamp::now() + patience,
+            at: Timestamp::now() + timeout,
             reason: DueFor::Start,
         })?;
         crash_point("spawn.written");
         release::unlock_slot(call, &spec.worktree)?;
-        let pane = open_window(call, &tmux, tx, &spec)?;
+        let pane = open_window(&tmux, tx, &spec)?;
         folder.note_pane(&pane)?;
         crash_point("spawn.opened");
-        if let Err(error) = wait_for_start(&folder, &tmux, &pane) {
+        if let Err(error) = wait_for_start(&task.label(), &folder, &tmux, &pane) {
             abandon(call, &tmux, &pane, &begin.run)?;
             return Err(error);
         }
     }
-    if let Err(error) = clear_old_windows(call, tx, begin) {
+    if let Err(error) = clear_old_windows(tx, begin) {
         tracing::warn!(%error, run = begin.run, "a window of an earlier run is left");
     }
     crash_point("spawn.started");
-    match begun(call, tx, &begin.run)? {
-        Some(event) => Ok(Begun::Started(Box::new(event))),
-        None => Ok(Begun::Running),
-    }
+    started(tx, &begin.run)
 }
 
-/// The prompt, and a person's words even where a repository's own prompt has no place for them.
-fn first_message(call: &Call, task: &Task, begin: &Begin) -> Result<String> {
-    let message = begin.message.clone().unwrap_or_default();
-    let extra = PromptExtra {
-        message: message.clone(),
-        ..PromptExtra::default()
-    };
-    let prompt = prompt::prompt_for(call, task, begin.prompt, &extra)?;
-    Ok(if prompt.contains(message.trim()) {
-        prompt
-    } else {
-        format!("{prompt}\n\nA message from a person:\n\n{message}\n")
+fn started(tx: &TaskTx<'_>, run: &str) -> Result<Begun> {
+    Ok(match begun(tx, run)? {
+        Some(event) => Begun::Started(Box::new(event)),
+        None => Begun::Running,
     })
 }
 
 /// A process that died may have opened the window before: its agent is on its way. True once that has begun.
-fn begins_by_itself(call: &Call, tmux: &Tmux, folder: &RunFolder) -> Result<bool> {
+fn begins_by_itself(tx: &TaskTx<'_>, tmux: &Tmux, folder: &RunFolder) -> Result<bool> {
+    let call = tx.call;
     if folder.spec().is_none() {
         return Ok(false);
     }
@@ -139,7 +128,7 @@ fn begins_by_itself(call: &Call, tmux: &Tmux, folder: &RunFolder) -> Result<bool
     let Some(window) = panes.into_iter().find(of_run) else {
         return Ok(false);
     };
-    match wait_for_start(folder, tmux, &window.pane) {
+    match wait_for_start(&tx.task.label(), folder, tmux, &window.pane) {
         Ok(()) => folder.note_pane(&window.pane).map(|()| true),
         Err(_) => abandon(call, tmux, &window.pane, &run).map(|()| false),
     }
@@ -152,8 +141,8 @@ fn abandon(call: &Call, tmux: &Tmux, pane: &Pane, run: &str) -> Result<()> {
 }
 
 /// The event that says that a run has begun; None if it has not, or if that is journalled.
-pub(crate) fn begun(call: &Call, tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
-    let folder = sessions::run_folder(call, run);
+pub(crate) fn begun(tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
+    let folder = sessions::run_folder(tx.call, run);
     let known = runs::runs(tx.history());
     let (Some(spec), Some(_)) = (folder.spec(), folder.started()) else {
         return Ok(None);
@@ -161,7 +150,7 @@ pub(crate) fn begun(call: &Call, tx: &TaskTx<'_>, run: &str) -> Result<Option<Ev
     if known.iter().any(|known| known.id == run) {
         return Ok(None);
     }
-    let pane = sessions::pane_of(call, run)?;
+    let pane = sessions::pane_of(tx.call, run)?;
     if let Some(pane) = &pane {
         folder.note_pane(pane)?;
     }
@@ -184,7 +173,7 @@ pub(crate) fn begun(call: &Call, tx: &TaskTx<'_>, run: &str) -> Result<Option<Ev
         pane: pane.as_ref().map(|pane| pane.pane.as_str()),
         adopted: None,
     };
-    let mut event = Event::of(Payload::AgentSpawned(start), call.now()).by("engine");
+    let mut event = Event::of(Payload::AgentSpawned(start), tx.call.now()).by("engine");
     if let Some(pane) = pane {
         let name = Value::from(pane.session_name);
         if tx.task.get(Field::TmuxSession) != name {
@@ -202,27 +191,20 @@ pub(crate) fn check_can_spawn(call: &Call, task: &Task) -> Result<()> {
     };
     programs::fit_program(call, &harness)?;
     harness.check_mode(permissions::permissions(call, task)?.0)?;
-    models::check_model(call, task, Role::Worker, Some(&harness))?;
+    models::check_model(task, Role::Worker, Some(&harness))?;
     sessions::usable_tmux(call).map(drop)
 }
 
-fn run_spec(
-    call: &Call,
-    tx: &TaskTx<'_>,
-    begin: &Begin,
-    harness: &Harness,
-) -> Result<(RunSpec, Extras)> {
+fn run_spec(tx: &TaskTx<'_>, begin: &Begin, harness: &Harness) -> Result<(RunSpec, Extras)> {
+    let call = tx.call;
     let task = &tx.task;
+    let label = task.label();
     let slot = task.workspace.as_ref().ok_or_else(|| {
         err!(
             ConditionUnmet,
-            "{} has no workspace to start an agent in",
-            task.label()
+            "{label} has no workspace to start an agent in"
         )
-        .hint(text!(
-            "{} gets it one",
-            Action::respawn(task.label(), false)
-        ))
+        .hint(text!("{} gets it one", Action::respawn(&label, false)))
     })?;
     let worktree = workspaces::slot_folder(call, slot);
     let is_missing = !worktree.is_dir();
@@ -232,12 +214,10 @@ fn run_spec(
         } else {
             format!("{} is not checked out in {slot}", task.branch)
         };
-        return Err(err!(
-            ConditionUnmet,
-            "{}: {what}; no agent is started there",
-            task.label()
-        )
-        .hint(text!("{} checks the branch out again", Action::repair())));
+        return Err(
+            err!(ConditionUnmet, "{label}: {what}; no agent is started there")
+                .hint(text!("{} checks the branch out again", Action::repair())),
+        );
     }
     let program = programs::fit_program(call, harness)?;
     let project_settings =
@@ -247,21 +227,28 @@ fn run_spec(
     }
     let instructions = instructions_for(call, task, harness)?;
     let attempt = runs::attempts(tx.history(), begin.role) + 1;
-    let own = harness.arguments.iter().map(|word| {
-        word.replace("{round}", &task.review_round.to_string())
-            .replace("{attempt}", &attempt.to_string())
-    });
-    let own: Vec<String> = own.collect();
+    let (round, attempt) = (task.review_round.to_string(), attempt.to_string());
+    let filled = |word: &String| {
+        word.replace("{round}", &round)
+            .replace("{attempt}", &attempt)
+    };
+    let own: Vec<String> = harness.arguments.iter().map(filled).collect();
     let folder = sessions::run_folder(call, &begin.run);
-    let conversation = conversation(tx, begin.role, harness);
-    if is_lost(tx, begin.role, harness, &conversation) {
+    let before = last_conversation(tx, begin.role, harness);
+    let conversation = match &before {
+        // A worker goes on where the last one was, if its conversation is still there.
+        Some((id, kept)) if Path::new(kept).is_file() => Conversation::Resumed(id.clone()),
+        Some(_) | None => Conversation::begin(harness.adapter),
+    };
+    if before.is_some() && !matches!(conversation, Conversation::Resumed(_)) {
         call.notice(format!(
             "{} kept no record: its conversation is gone, so it begins a new one",
             harness.name
         ));
     }
     let permissions = permissions::permissions_of_run(call, task, harness)?;
-    let choice = models::model_of_run(call, task, begin.role, harness)?;
+    let asked = models::of_task(task, begin.role);
+    let choice = models::with_settings(call, asked, begin.role, harness)?;
     let go_on = settings::config(call)?.agents.go_on;
     let shared = call.store.home().join(harness::SHARED);
     let prepared = harness.prepare(&Occasion {
@@ -340,14 +327,14 @@ fn instructions_for(call: &Call, task: &Task, harness: &Harness) -> Result<Optio
 }
 
 /// A window of the task's session, which is made if there is none.
-fn open_window(call: &Call, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
+fn open_window(tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
     let task = &tx.task;
     let window = window_name(task, spec.role);
     let command: Vec<OsString> = [
-        call.orange.clone().into_os_string(),
+        tx.call.orange.clone().into_os_string(),
         "run-agent".into(),
         "--home".into(),
-        call.store.home().into(),
+        tx.call.store.home().into(),
         "--task".into(),
         task.id.as_str().into(),
         "--role".into(),
@@ -356,7 +343,7 @@ fn open_window(call: &Call, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Res
         spec.run.as_str().into(),
     ]
     .to_vec();
-    let home = home_record::home_paths(call);
+    let home = home_record::home_paths(tx.call);
     let new = NewWindow {
         window: &window,
         folder: &spec.worktree,
@@ -378,7 +365,7 @@ fn open_window(call: &Call, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Res
         };
         if let Some(pane) = tmux.new_session(&new, &name)? {
             if number > 1 {
-                call.notice(format!(
+                tx.call.notice(format!(
                     "a session {wanted} of your own is there already; this one is called {}",
                     pane.session_name
                 ));
@@ -388,22 +375,22 @@ fn open_window(call: &Call, tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Res
     }
     Err(
         err!(Conflict, "no name like {wanted} is free for a tmux session")
-            .hint("rename or end sessions of that name: `tmux list-sessions`"),
+            .hint("rename or end tmux sessions of that name"),
     )
 }
 
 /// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
 /// new one: the last window takes the session with it, and whoever looks at it.
-fn clear_old_windows(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<()> {
-    let known = runs::runs(tx.history());
-    let mut of_role = known.iter().filter(|run| run.role == begin.role).peekable();
-    if of_role.peek().is_none() {
+fn clear_old_windows(tx: &TaskTx<'_>, begin: &Begin) -> Result<()> {
+    let known = runs::runs(tx.history()).into_iter();
+    let of_role = known.filter(|run| run.role == begin.role);
+    let old: Vec<String> = of_role.map(|run| run.id).collect();
+    if old.is_empty() {
         return Ok(());
     }
-    let old: Vec<&str> = of_role.map(|run| run.id.as_str()).collect();
-    for window in sessions::windows_of(call, &tx.task)? {
-        let run = window.run_id.as_deref().unwrap_or_default();
-        let is_old = old.contains(&run) && run != begin.run;
+    for window in sessions::windows_of(tx.call, &tx.task)? {
+        let run = window.run_id.filter(|run| *run != begin.run);
+        let is_old = run.is_some_and(|run| old.contains(&run));
         if is_old && descendants(window.pid).is_empty() {
             Tmux::at(&window.pane.socket).kill_pane(&window.pane)?;
         }
@@ -411,22 +398,8 @@ fn clear_old_windows(call: &Call, tx: &TaskTx<'_>, begin: &Begin) -> Result<()> 
     Ok(())
 }
 
-/// A worker goes on where the last one was, if its conversation is still there; a reviewer looks with fresh eyes.
-fn conversation(tx: &TaskTx<'_>, role: Role, harness: &Harness) -> Conversation {
-    match last_conversation(tx, role, harness) {
-        Some((id, kept)) if Path::new(&kept).is_file() => Conversation::Resumed(id),
-        Some(_) | None => Conversation::begin(harness.adapter),
-    }
-}
-
-/// Was there one that cannot be resumed?
-fn is_lost(tx: &TaskTx<'_>, role: Role, harness: &Harness, now: &Conversation) -> bool {
-    let before = last_conversation(tx, role, harness);
-    before.is_some() && !matches!(now, Conversation::Resumed(_))
-}
-
 /// What the last worker called its conversation, and where it was kept. Another harness cannot go on with it, nor can
-/// this one in another folder.
+/// this one in another folder; a reviewer looks with fresh eyes.
 fn last_conversation(tx: &TaskTx<'_>, role: Role, harness: &Harness) -> Option<(String, String)> {
     let slot = tx.task.workspace.as_ref().map(ToString::to_string);
     let last = runs::last_run(tx.history(), role)?;
@@ -441,8 +414,12 @@ fn window_name(task: &Task, role: Role) -> String {
     }
 }
 
-fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
-    let deadline = Instant::now() + START_PATIENCE;
+fn wait_for_start(label: &str, folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
+    let failed = |what: &str| {
+        let retry = Action::retry_hooks(label);
+        err!(Failed, "{what}").hint(text!("{} tries once more", retry))
+    };
+    let deadline = Instant::now() + START_TIMEOUT;
     let mut look = Instant::now() + Duration::from_millis(200);
     while folder.started().is_none() {
         let now = Instant::now();
@@ -451,13 +428,11 @@ fn wait_for_start(folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
             // Asked before: it may have started and ended in between.
             let there = tmux.is_there(pane)?;
             if !there && folder.started().is_none() {
-                return Err(err!(Failed, "its window closed before the agent began")
-                    .hint("retrying its hooks tries once more"));
+                return Err(failed("its window closed before the agent began"));
             }
         }
         if now >= deadline {
-            return Err(err!(Failed, "the agent's window did not report")
-                .hint("retrying its hooks tries once more"));
+            return Err(failed("the agent's window did not report"));
         }
         std::thread::sleep(LOOK);
     }

@@ -22,22 +22,22 @@ use std::time::{Duration, Instant};
 /// Lines above the visible screen that are kept.
 const KEPT_LINES: u32 = 5000;
 
-/// How long a `run-agent` may take to end its agent before it is ended itself; longer than its own patience.
-const STOP_PATIENCE: Duration = Duration::from_secs(6);
+/// How long a `run-agent` may take to end its agent before it is ended itself; longer than its own timeout.
+const STOP_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// How long the shells of closed windows may take to go.
 const CLOSING: Duration = Duration::from_secs(3);
 
 /// Ends the open runs of these roles. Returns the events to journal.
-pub(crate) fn stop_runs(call: &Call, tx: &TaskTx<'_>, roles: &[Role]) -> Result<Vec<Event>> {
+pub(crate) fn stop_runs(tx: &TaskTx<'_>, roles: &[Role]) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     for run in open_runs(tx.history()) {
         if roles.contains(&run.role) {
-            keep_screen(call, &tx.place, &run);
-            end_run(call, &run.id)?;
-            events.extend(messages::outcomes(call, tx.history(), &run));
-            events.push(ending(call, EventType::AgentStopped, &run));
-            sessions::run_folder(call, &run.id).remove()?;
+            keep_screen(tx.call, &tx.place, &run);
+            end_run(tx.call, &run.id)?;
+            events.extend(messages::outcomes(tx.call, tx.history(), &run));
+            events.push(ending(tx.call, EventType::AgentStopped, &run));
+            sessions::run_folder(tx.call, &run.id).remove()?;
         }
     }
     Ok(events)
@@ -59,9 +59,9 @@ pub(crate) fn ending(call: &Call, kind: EventType, run: &Run) -> Event {
 }
 
 /// Closes what is left of windows in which runs of this role were.
-pub(crate) fn close_windows(call: &Call, tx: &TaskTx<'_>, role: Role) -> Result<()> {
+pub(crate) fn close_windows(tx: &TaskTx<'_>, role: Role) -> Result<()> {
     let known = orange_core::runs::runs(tx.history());
-    let windows = sessions::windows_of(call, &tx.task)?;
+    let windows = sessions::windows_of(tx.call, &tx.task)?;
     let of_role = |info: &PaneInfo| {
         let id = info.run_id.as_deref();
         known
@@ -107,7 +107,7 @@ pub(crate) fn end_run(call: &Call, run: &str) -> Result<()> {
     // After its end the number is that of the user's shell.
     let started = folder.started().filter(|_| folder.is_alive());
     let process = started.map(|started| started.process);
-    let deadline = Instant::now() + STOP_PATIENCE;
+    let deadline = Instant::now() + STOP_TIMEOUT;
     if let Some(process) = &process {
         process.signal(rustix::process::Signal::TERM);
         while folder.is_alive() && Instant::now() < deadline {
@@ -126,30 +126,25 @@ pub(crate) fn end_run(call: &Call, run: &str) -> Result<()> {
 }
 
 /// The screen of a run, kept with its task. Nothing is worth failing for: it is a help, not a promise.
-pub(crate) fn keep_screen(call: &Call, place: &Place, run: &Run) -> Option<PathBuf> {
-    match save_screen(call, place, run) {
-        Ok(path) => path,
-        Err(error) => {
-            tracing::warn!(%error, run = run.id, "a screen was not kept");
-            None
-        }
+pub(crate) fn keep_screen(call: &Call, place: &Place, run: &Run) {
+    if let Err(error) = save_screen(call, place, run) {
+        tracing::warn!(%error, run = run.id, "a screen was not kept");
     }
 }
 
-fn save_screen(call: &Call, place: &Place, run: &Run) -> Result<Option<PathBuf>> {
+fn save_screen(call: &Call, place: &Place, run: &Run) -> Result<()> {
     let Some(pane) = sessions::run_folder(call, &run.id).pane() else {
-        return Ok(None);
+        return Ok(());
     };
     let folder = place.path.join(SCREENS);
     let path = folder.join(format!("{}-{}.txt", run.role, run.id));
     if path.exists() {
         // What comes later is the user's shell.
-        return Ok(Some(path));
+        return Ok(());
     }
     let text = Tmux::at(&pane.socket).capture(&pane, Some(KEPT_LINES))?;
     make_folder(&folder).doing("create", &folder)?;
-    private::write(&path, text).doing("write", &path)?;
-    Ok(Some(path))
+    private::write(&path, text).doing("write", &path)
 }
 
 /// The folder beside TASK.md.

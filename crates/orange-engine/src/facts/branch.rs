@@ -2,8 +2,9 @@
 
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::{git, workspaces};
-use orange_core::task::{Status, Task};
+use crate::index::query::Found;
+use crate::{field_checks, git, workspaces};
+use orange_core::task::Task;
 use orange_core::{Action, text};
 
 /// The branch that the work goes to is nobody's own.
@@ -44,27 +45,21 @@ pub(crate) fn branch_is_free(
     branch: &str,
     own_id: Option<&str>,
 ) -> Result<()> {
-    if !git::valid_branch_name(branch)? {
-        return Err(err!(Usage, "git does not accept {branch:?} as a branch name")
-            .hint("no spaces, `~ ^ : ? * [ \\`, `..`, no leading `-`, no trailing `/` or `.lock`; see `git check-ref-format --help`"));
-    }
+    let hint = "no spaces, `~ ^ : ? * [ \\`, `..`, no leading `-`, no trailing `/` or `.lock`";
+    field_checks::check_branch_name(branch, hint)?;
     let taken = call.index()?.by_branch(project, branch)?;
-    let live = taken.into_iter().find(|task| {
-        Some(task.id.as_str()) != own_id && !task.status.parse().is_ok_and(Status::is_terminal)
-    });
-    match live {
-        None => Ok(()),
-        Some(task) => {
-            let label = task.key.map_or(task.id, |key| key.to_string());
-            Err(err!(
-                Conflict,
-                "branch {branch} belongs to {label} ({})",
-                task.status
-            )
-            .hint(text!(
-                "choose another branch, or end that task first: {}",
-                Action::cancel(label, false)
-            )))
-        }
-    }
+    let is_others = |task: &&Found| Some(task.id.as_str()) != own_id && task.is_live();
+    let Some(task) = taken.iter().find(is_others) else {
+        return Ok(());
+    };
+    let label = task.label();
+    Err(err!(
+        Conflict,
+        "branch {branch} belongs to {label} ({})",
+        task.status
+    )
+    .hint(text!(
+        "choose another branch, or end that task first: {}",
+        Action::cancel(label, false)
+    )))
 }

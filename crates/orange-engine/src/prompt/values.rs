@@ -3,22 +3,19 @@
 use crate::call::{self, Call};
 use crate::error::Result;
 use crate::projects::Project;
-use crate::prompt::PromptExtra;
 use crate::rules::rules_commit;
 use crate::workspaces::link::name_at;
 use crate::{git, settings, workspaces};
 use orange_core::prompt::Values;
 use orange_core::task::Task;
 
-pub(crate) fn prompt_values(call: &Call, task: &Task, extra: &PromptExtra) -> Result<Values> {
+pub(crate) fn prompt_values(call: &Call, task: &Task) -> Result<Values> {
     let project = call::registered(call, &task.project)?;
     let max_rounds = settings::config_for(call, task)?.review.max_rounds;
     Ok(Values {
         base_branch: base_for_git(call, &project, task)?,
         target_branch: task.target(&project.default_branch).to_owned(),
         task_file: task_file_name(call, &project, task)?,
-        message: extra.message.clone(),
-        missing: extra.missing.clone(),
         ..Values::of(task, max_rounds)
     })
 }

@@ -6,8 +6,8 @@ use crate::error::{Result, err};
 use crate::git;
 use crate::projects::Project;
 use crate::rules::{self, Start};
+use crate::seal_checks;
 use crate::store::journal;
-use crate::testimony::{self, Sealing};
 use orange_core::history::payload::{HookEnded, TaskCreated};
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::Task;
@@ -65,7 +65,7 @@ pub(crate) fn rules_commit(call: &Call, project: &Project, task: &Task) -> Resul
             None => git::commit_of(&project.path, base)?,
         };
         let Some(commit) = commit else { break };
-        if is_in_default_branch(call, project, &commit)? {
+        if is_in_default_branch(project, &commit)? {
             return Ok(commit);
         }
         // An agent makes branches and commits as it likes, so only what is in the default branch counts.
@@ -102,23 +102,15 @@ pub(crate) fn built_upon(
     base: &str,
     commit: &str,
 ) -> Result<Option<String>> {
-    if default_branch(project, base).is_some() || is_in_default_branch(call, project, commit)? {
+    if default_branch(project, base).is_some() || is_in_default_branch(project, commit)? {
         return Ok(None);
     }
     let found = whose_work(call, project, commit)?;
     Ok(found.map(|(id, _)| id))
 }
 
-fn is_in_default_branch(_call: &Call, project: &Project, commit: &str) -> Result<bool> {
-    for place in ["heads", "remotes/origin"] {
-        let name = format!("refs/{place}/{}", project.default_branch);
-        if let Some(default) = git::commit_of(&project.path, &name)?
-            && (commit == default || git::is_ancestor(&project.path, commit, &default)?)
-        {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+fn is_in_default_branch(project: &Project, commit: &str) -> Result<bool> {
+    rules::is_in_branch(&project.path, commit, &project.default_branch)
 }
 
 /// A commit that is on a task's branch, and was not there when that task began.
@@ -151,8 +143,8 @@ fn made_as_of(call: &Call, project: &str, id: &str) -> Result<Option<MadeAs>> {
 fn made_as(call: &Call, folder: &Path) -> Option<MadeAs> {
     let bytes = journal::read(&folder.join("history.jsonl")).ok()?;
     let mut history = History::parse(&bytes.text);
-    let Sealing { incomplete, .. } = testimony::drop_unsealed(call, &mut history);
-    made_as_told(&history.events, incomplete)
+    let sealed = seal_checks::drop_unsealed(call, &mut history);
+    made_as_told(&history.events, sealed.incomplete)
 }
 
 /// A folder that somebody made by hand need not be called like its task.
@@ -240,23 +232,12 @@ fn made_as_told(events: &[Event], lacks_lines: bool) -> Option<MadeAs> {
 
 /// The full name of the default branch, here or at the remote, if that is what the base says.
 fn default_branch(project: &Project, base: &str) -> Option<String> {
-    let default = &project.default_branch;
     let name = base.strip_prefix("refs/").unwrap_or(base);
-    for (short, full) in [
-        (default.clone(), format!("refs/heads/{default}")),
-        (format!("heads/{default}"), format!("refs/heads/{default}")),
-        (
-            format!("origin/{default}"),
-            format!("refs/remotes/origin/{default}"),
-        ),
-        (
-            format!("remotes/origin/{default}"),
-            format!("refs/remotes/origin/{default}"),
-        ),
-    ] {
-        if name == short {
-            return Some(full);
-        }
-    }
-    None
+    let place = name.strip_suffix(project.default_branch.as_str())?;
+    let full = match place {
+        "" | "heads/" => "refs/heads/",
+        "origin/" | "remotes/origin/" => "refs/remotes/origin/",
+        _ => return None,
+    };
+    Some(format!("{full}{}", project.default_branch))
 }

@@ -2,8 +2,8 @@
 
 use crate::call::Call;
 use crate::index::list::Listed;
-use crate::store::Place;
-use crate::{home_record, sessions, trash, workspaces};
+use crate::workspaces::pool_file::Pool;
+use crate::{find, home_record, sessions, trash, workspaces};
 use orange_core::Action;
 use orange_core::exit::role_of;
 use orange_core::history::History;
@@ -65,19 +65,34 @@ pub(crate) fn runs_in_deleted_folder(call: &Call, history: &History, role: Role)
     })
 }
 
-pub(crate) fn lost_at(call: &Call, place: &Place) -> Option<(String, String)> {
-    let task = call.store.survey(&place.folder()).task;
-    let history = trash::history_at(call, &place.path).ok()?;
-    let lost = lost_workspace(call, &task, &history)?;
-    Some((task.id, lost.what))
+/// What is to be said of tasks whose workspaces were deleted, by their ids.
+pub(crate) fn lost_workspaces(call: &Call) -> BTreeMap<String, String> {
+    // Without this file nobody can tell cheaply which task has a workspace.
+    if !call.store.workspaces().join(".pool.json").is_file() {
+        return BTreeMap::new();
+    }
+    let pool = workspaces::pool(call).unwrap_or_else(|error| {
+        tracing::warn!(%error, "whether workspaces were deleted was not checked");
+        Pool::default()
+    });
+    let held = pool.workspaces.iter().filter(|(_, slot)| !slot.is_free());
+    let deleted = held.filter(|(name, _)| is_deleted(&workspaces::slot_folder(call, name)));
+    let lost = deleted.filter_map(|(_, slot)| {
+        let holder = slot.task_id.as_ref().or(slot.task.as_ref())?;
+        let place = find::find(call, holder, None).ok()?;
+        let task = call.store.survey(&place.folder()).task;
+        let history = trash::history_at(call, &place.path).ok()?;
+        let lost = lost_workspace(call, &task, &history)?;
+        Some((task.id, lost.what))
+    });
+    lost.collect()
 }
 
 /// Adds to a list what the index does not know.
 pub(crate) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
     for row in rows.iter_mut() {
         if let Some(what) = lost.get(&row.id) {
-            let before = row.attention.take();
-            row.attention = Some(match before {
+            row.attention = Some(match row.attention.take() {
                 Some(before) => format!("{what}; {before}"),
                 None => what.clone(),
             });
@@ -85,7 +100,7 @@ pub(crate) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
     }
 }
 
-pub(crate) fn is_deleted(folder: &Path) -> bool {
+fn is_deleted(folder: &Path) -> bool {
     let found = std::fs::symlink_metadata(folder);
     found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
 }

@@ -4,6 +4,7 @@
 use crate::call::{Call, Caller};
 use crate::error::Result;
 use crate::harness::{self, Harness};
+use crate::settings::harness::find_harness;
 use crate::{projects, settings};
 use orange_core::config::Permissions;
 use orange_core::task::Task;
@@ -39,10 +40,9 @@ pub fn permissions(call: &Call, task: &Task) -> Result<(Permissions, SaidBy)> {
 
 /// The worker's harness, where a mode means nothing to it nor to the reviewer's.
 pub fn worker_without_modes(call: &Call, task: &Task) -> Result<Option<String>> {
-    let config = settings::config(call)?.clone();
-    let agents = &config.agents;
+    let agents = &settings::config(call)?.agents;
     // A name that nobody knows any more is no reason to show nothing.
-    let find = |name: &str| harness::find(name, &config, &call.orange).ok().flatten();
+    let find = |name: &str| find_harness(call, name).ok().flatten();
     let is_mute =
         |name: &str| name == harness::NONE || find(name).is_some_and(|it| !it.has_modes());
     let worker = task.harness.as_ref().unwrap_or(&agents.harness);
@@ -58,13 +58,12 @@ pub fn worker_without_modes(call: &Call, task: &Task) -> Result<Option<String>> 
 
 /// Must a person still choose before agents of this harness work on a project?
 pub fn is_mode_open(call: &Call, project: &str, harness: Option<&str>) -> Result<bool> {
-    let config = settings::config(call)?.clone();
-    let name = harness.unwrap_or(&config.agents.harness);
-    let asks = harness::find(name, &config, &call.orange)?;
+    let agents = &settings::config(call)?.agents;
+    let asks = find_harness(call, harness.unwrap_or(&agents.harness))?;
     let open = call
         .project_of(project)
         .is_some_and(|known| known.permissions.is_none() && !known.permissions_stated);
-    let is_known = config.agents.permissions.is_some();
+    let is_known = agents.permissions.is_some();
     Ok(open && !is_known && asks.is_some_and(|harness| harness.has_modes()))
 }
 

@@ -7,27 +7,24 @@ use crate::settings;
 use orange_core::task::Task;
 use orange_core::workflow::Role;
 
+/// A harness by its name; None for the one that starts nothing.
+pub(crate) fn find_harness(call: &Call, name: &str) -> Result<Option<Harness>> {
+    harness::find(name, settings::config(call)?, &call.orange)
+}
+
 /// Which harness a task's role uses; None where no agent is wanted.
 pub(crate) fn harness_for(call: &Call, task: &Task, role: Role) -> Result<Option<Harness>> {
-    let orange = call.orange.clone();
-    let config = settings::config(call)?.clone();
-    let worker = task
-        .harness
-        .clone()
-        .unwrap_or(config.agents.harness.clone());
+    let agents = &settings::config(call)?.agents;
+    let worker = task.harness.as_ref().unwrap_or(&agents.harness);
     if role != Role::Reviewer {
-        return harness::find(&worker, &config, &orange);
+        return find_harness(call, worker);
     }
-    let named = task
-        .review_harness
-        .clone()
-        .or_else(|| config.agents.review_harness.clone());
-    if let Some(named) = named {
-        return harness::find(&named, &config, &orange);
+    let named = task.review_harness.as_ref();
+    if let Some(named) = named.or(agents.review_harness.as_ref()) {
+        return find_harness(call, named);
     }
-    let usual = harness::find(harness::REVIEWER, &config, &orange)?;
-    let search_path = call.search_path.clone();
-    let there = |found: &Harness| found.is_installed(search_path.as_deref());
+    let usual = find_harness(call, harness::REVIEWER)?;
+    let there = |found: &Harness| found.is_installed(call.search_path.as_deref());
     if usual.as_ref().is_some_and(there) {
         return Ok(usual);
     }
@@ -37,5 +34,5 @@ pub(crate) fn harness_for(call: &Call, task: &Task, role: Role) -> Result<Option
                 harness::REVIEWER
             ));
     }
-    harness::find(&worker, &config, &orange)
+    find_harness(call, worker)
 }

@@ -16,19 +16,14 @@ pub(crate) fn check_models(call: &Call, task: &Task) -> Result<()> {
     for role in [Role::Worker, Role::Reviewer] {
         if !of_task(task, role).is_empty() {
             let harness = settings::harness::harness_for(call, task, role)?;
-            check_model(call, task, role, harness.as_ref())?;
+            check_model(task, role, harness.as_ref())?;
         }
     }
     Ok(())
 }
 
 /// The same for the agent of one role; no harness: no agent is started.
-pub(crate) fn check_model(
-    _call: &Call,
-    task: &Task,
-    role: Role,
-    harness: Option<&Harness>,
-) -> Result<()> {
+pub(crate) fn check_model(task: &Task, role: Role, harness: Option<&Harness>) -> Result<()> {
     let asked = of_task(task, role);
     match harness {
         Some(harness) => harness.refuses(&asked),
@@ -36,16 +31,6 @@ pub(crate) fn check_model(
         None if asked.effort.is_some() => Err(not_told(harness::NONE, "effort")),
         None => Ok(()),
     }
-}
-
-/// What a run that is about to start is told.
-pub(crate) fn model_of_run(
-    call: &Call,
-    task: &Task,
-    role: Role,
-    harness: &Harness,
-) -> Result<ModelChoice> {
-    with_settings(call, of_task(task, role), role, harness)
 }
 
 /// A choice, checked, with the settings where it says nothing.
@@ -82,7 +67,7 @@ pub(crate) fn unused_model_settings(call: &Call, config: &Config) -> Vec<String>
 }
 
 /// What a task asks for.
-fn of_task(task: &Task, role: Role) -> ModelChoice {
+pub(crate) fn of_task(task: &Task, role: Role) -> ModelChoice {
     let (model, effort) = match role {
         Role::Reviewer => (&task.review_model, &task.review_effort),
         Role::Worker | Role::Executor => (&task.model, &task.effort),

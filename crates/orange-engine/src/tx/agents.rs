@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::runs::Ended;
 use crate::sessions::adopted::{self, is_adopted_run, session_when_adopted};
 use crate::tx::TaskTx;
-use crate::{checks, facts, home_record, sessions, testimony};
+use crate::{facts, home_record, seal_checks, sessions};
 use orange_core::exit::{self, Consequence, is_expected, role_of};
 use orange_core::history::payload::{AgentEnded, AttentionNote, StatusMoved};
 use orange_core::history::{Event, EventType, History};
@@ -33,13 +33,13 @@ impl TaskTx<'_> {
         for run in open_runs(self.history()) {
             let folder = sessions::run_folder(self.call, &run.id);
             if folder.is_alive() {
-                messages::resend(self.call, self, &run)?;
+                messages::resend(self, &run)?;
                 continue;
             }
             // It may have written since this process read the file.
             self.write_reconciled()?;
             let ended = folder.ended();
-            messages::note_outcomes(self.call, self, &run)?;
+            messages::note_outcomes(self, &run)?;
             self.judge(&run, ended.as_ref())?;
             if run.role == Role::Worker {
                 // There is room for another one.
@@ -104,7 +104,7 @@ impl TaskTx<'_> {
     fn adopt_runs(&mut self) -> Result<()> {
         for role in [Role::Worker, Role::Reviewer] {
             let id = next_run_id(self.history(), &self.task.id, role);
-            if let Some(event) = start_agent::begun(self.call, self, &id)? {
+            if let Some(event) = start_agent::begun(self, &id)? {
                 let mut events = heard(self, role);
                 events.push(event);
                 self.note(events)?;
@@ -141,7 +141,7 @@ impl TaskTx<'_> {
             how,
             last_words: ended.map_or(String::new(), |ended| ended.last_words.clone()),
             by_signal: ended.is_none_or(Ended::was_by_signal)
-                || !testimony::is_sealed_end(self.call, run, ended),
+                || !seal_checks::is_sealed_end(self.call, run, ended),
             review: ended.and_then(|ended| ended.review.clone()),
         };
         self.follow(run, &end)
@@ -163,7 +163,7 @@ impl TaskTx<'_> {
                 event = if goes_on {
                     facts::with_head(self.call, &self.task, event)
                 } else {
-                    facts::with_verdict(self.call, &self.task, self.history(), &self.body, event)
+                    self.with_verdict(event)
                 };
                 if !goes_on && is_adopted_run(self.history(), &run.id) {
                     // Nobody knows which commit that reviewer saw; the merge says so.
@@ -214,21 +214,9 @@ impl TaskTx<'_> {
             mark: end.review.as_deref(),
         };
         let facts = Facts {
-            verifying: checks::check_to_wait_for(
-                self.call,
-                &self.task,
-                &self.place,
-                self.history(),
-            )?,
+            verifying: self.check_to_wait_for()?,
             review_problem: match run.role {
-                Role::Reviewer => facts::review_problem(
-                    self.call,
-                    &self.task,
-                    self.history(),
-                    &self.body,
-                    Some(&run.id),
-                    Some(left),
-                ),
+                Role::Reviewer => self.review_problem(Some(&run.id), Some(left)),
                 Role::Worker | Role::Executor => None,
             },
             ..Facts::default()
@@ -263,15 +251,10 @@ impl TaskTx<'_> {
 
     /// Has an agent crashed since the task came to its status?
     fn crashed_here(&self) -> bool {
-        let mut newest_first = self.history().events.iter().rev();
+        let newest_first = self.history().events.iter().rev();
         newest_first
-            .find(|event| {
-                matches!(
-                    event.kind,
-                    EventType::StatusChanged | EventType::AgentCrashed
-                )
-            })
-            .is_some_and(|event| event.kind == EventType::AgentCrashed)
+            .take_while(|event| event.kind != EventType::StatusChanged)
+            .any(|event| event.kind == EventType::AgentCrashed)
     }
 
     /// The move that a crash too many asks for; taken by whoever comes next if this process dies before.
@@ -318,7 +301,7 @@ impl TaskTx<'_> {
             run: next_run_id(self.history(), &self.task.id, Role::Reviewer),
             message: with_undelivered(self, Role::Reviewer, None),
         };
-        match start_agent::begin(self.call, self, &begin) {
+        match start_agent::begin(self, &begin) {
             Ok(Begun::Started(event)) => {
                 let mut events = heard(self, Role::Reviewer);
                 events.push(*event);

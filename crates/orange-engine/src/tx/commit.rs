@@ -4,7 +4,8 @@ use crate::call::Caller;
 use crate::errand;
 use crate::error::Result;
 use crate::store::Place;
-use crate::tx::{self, TaskTx, handover};
+use crate::tmux::Tmux;
+use crate::tx::{self, TaskTx};
 use crate::workspaces::acquire::Acquired;
 use orange_core::history::{Event, HookOutcome};
 use orange_core::task::{Status, Task};
@@ -78,7 +79,24 @@ impl TaskTx<'_> {
                 hook.outcome == HookOutcome::Open && closes.contains(&hook.name.as_str())
             })
         });
-        open && handover::sits_in_session_of(self.call, &self.task.id)
+        open && self.sits_in_own_session()
+    }
+
+    /// Whether this process would end with the task's session.
+    pub(super) fn sits_in_own_session(&self) -> bool {
+        let id = self.task.id.as_str();
+        if let Caller::Agent { task, .. } = &self.call.caller
+            && task == id
+        {
+            return true;
+        }
+        let Some(inside) = &self.call.inside else {
+            return false;
+        };
+        let panes = Tmux::at(&inside.socket).panes().unwrap_or_default();
+        panes.iter().any(|info| {
+            info.task_id.as_deref() == Some(id) && Some(&info.pane.pane) == inside.pane.as_ref()
+        })
     }
 
     /// Leaves the hooks to an errand.
@@ -102,7 +120,8 @@ impl TaskTx<'_> {
                 "{label} is {status}{reason}; its session closes now, and this window with it"
             ));
         }
-        self.release_lock();
+        // The task stays listed as changing: another process goes on with it.
+        self.lock.release();
         let (home, folder) = (call.store.home(), self.place.folder());
         errand::carry_out(&call.orange, home, &["finish", &folder])?;
         Ok(self.place)

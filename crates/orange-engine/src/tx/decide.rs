@@ -2,25 +2,26 @@
 
 use crate::call::{Call, Caller};
 use crate::error::Result;
-use crate::tx::refusal;
-use crate::{facts, settings};
+use crate::facts;
+use crate::tx::{TaskTx, refusal};
 use orange_core::gate::Gate;
 use orange_core::history::{Event, History};
-use orange_core::machine::{self, Move, Refusal, Situation};
+use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::Task;
-use orange_core::workflow::{Actor, Condition, Transition, Workflow};
+use orange_core::workflow::{Actor, Condition, Intent, Transition, Workflow};
+use std::collections::BTreeSet;
 
-/// Checks a move of somebody who asked for it now or earlier; a refusal is in words.
-pub(crate) fn decide_as(
-    call: &Call,
-    actor: Actor,
-    task: &Task,
-    body: &str,
-    wish: Move,
-    resolution: Option<&str>,
-) -> Result<Event> {
-    decided(call, actor, task, body, wish, resolution)?
-        .map_err(|refusal| refusal::explain(call, task, wish, refusal))
+impl TaskTx<'_> {
+    /// Checks a merge that a person asked for now or earlier; a refusal is in words.
+    pub(crate) fn decide_merge(&self, force: bool, resolution: Option<&str>) -> Result<Event> {
+        let (call, task) = (self.call, &self.task);
+        let wish = Move {
+            force,
+            ..Move::to(facts::destination(task, Intent::Merge)?)
+        };
+        decided(call, Actor::Human, task, &self.body, wish, resolution)?
+            .map_err(|refusal| refusal::explain(call, task, wish, refusal))
+    }
 }
 
 /// Checks a move against the table, with the facts its rows ask for; a refusal is the table's.
@@ -38,12 +39,9 @@ pub(crate) fn decided(
     // A person's word stands for what git would be asked.
     conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
     let mut facts = facts::facts(call, task, &conditions)?;
-    let history = if conditions.contains(&Condition::ReviewersOwn) {
-        facts::own_history(call, task)?
-    } else {
-        History::default()
-    };
+    let mut history = History::default();
     if conditions.contains(&Condition::ReviewersOwn) {
+        history = facts::own_history(call, task)?;
         let by = match &call.caller {
             Caller::Agent { run, .. } => run.clone(),
             Caller::Human | Caller::Engine => None,
@@ -54,37 +52,24 @@ pub(crate) fn decided(
     if let Some(message) = resolution {
         facts.merged = Some(Ok(message.to_owned()));
     }
-    let max_rounds = settings::max_rounds(call, task)?;
-    let situation = Situation {
-        task,
-        body,
-        facts: &facts,
-        max_rounds,
-        now: call.now(),
-    };
+    let situation = facts::situation(call, task, body, &facts)?;
     let event = match machine::decide(workflow, situation, actor, wish) {
         Ok(decision) => decision.event,
         Err(refusal) => return Ok(Err(refusal)),
     };
     // A handoff and a verdict speak of one commit; later ones must be seen as later.
     let judges = |row: &&Transition| row.gate.and_then(Gate::verdict).is_some();
-    if rows.iter().any(judges) {
-        return Ok(Ok(facts::with_verdict(call, task, &history, body, event)));
-    }
-    if rows.iter().any(|row| row.notes_head) {
-        Ok(Ok(facts::with_head(call, task, event)))
+    Ok(Ok(if rows.iter().any(judges) {
+        facts::with_verdict(call, task, &history, body, event)
+    } else if rows.iter().any(|row| row.notes_head) {
+        facts::with_head(call, task, event)
     } else {
-        Ok(Ok(event))
-    }
+        event
+    }))
 }
 
 fn conditions_of(rows: &[&Transition]) -> Vec<Condition> {
-    let mut all: Vec<Condition> = rows
-        .iter()
-        .flat_map(|row| row.conditions)
-        .copied()
-        .collect();
-    all.sort();
-    all.dedup();
-    all
+    let all = rows.iter().flat_map(|row| row.conditions).copied();
+    let all: BTreeSet<Condition> = all.collect();
+    all.into_iter().collect()
 }

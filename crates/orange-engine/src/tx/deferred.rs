@@ -1,15 +1,18 @@
-//! A verdict that waits for the end of a check: noted when it is given, carried out once when the check is over.
+//! What follows the end of a check: a verdict that waited for it is carried out, once; a task whose check newly failed goes
+//! back to its worker, or is stuck after its last round. Whoever sees the end makes the move, or else the next one that locks
+//! the task.
 
 use crate::effects::messages;
 use crate::error::Result;
-use crate::tx::{TaskTx, handover};
-use crate::{checks, facts, testimony};
+use crate::tx::TaskTx;
+use crate::{checks, seal_checks};
 use orange_core::history::payload::{AttentionNote, StatusMoved};
 use orange_core::history::{Event, Payload};
 use orange_core::machine::{self, Facts, Move, Refusal};
 use orange_core::task::Status;
 use orange_core::verification::deferred;
-use orange_core::workflow::{Actor, Condition, Role, Workflow};
+use orange_core::workflow::{Actor, Condition, Role, Trigger, Workflow};
+use orange_sys::crash_points::crash_point;
 
 impl TaskTx<'_> {
     /// Notes a move that waits, unless that was noted before.
@@ -31,13 +34,11 @@ impl TaskTx<'_> {
         let event = Event::of(Payload::StatusDeferred(wanted), self.call.now())
             .by(actor.name())
             .because(format!("to {to}, when the check is over: {running}"));
-        Some(facts::with_verdict(
-            self.call,
-            &self.task,
-            self.history(),
-            &self.body,
-            event,
-        ))
+        Some(self.with_verdict(event))
+    }
+
+    pub(super) fn check_to_wait_for(&self) -> Result<Option<String>> {
+        checks::check_to_wait_for(self.call, &self.task, &self.place, self.history())
     }
 
     /// Makes the move that waited for a check which is over. Attributed to the original actor and to the commit that they
@@ -49,19 +50,15 @@ impl TaskTx<'_> {
         let Some(noted) = deferred(self.history()) else {
             return Ok(());
         };
-        if checks::check_to_wait_for(self.call, &self.task, &self.place, self.history())?.is_some()
-        {
+        // Its hooks may end this process; then whoever carries out the check, or comes next, does it.
+        if self.check_to_wait_for()?.is_some() || self.sits_in_own_session() {
             return Ok(());
         }
-        if handover::sits_in_session_of(self.call, &self.task.id) {
-            // Its hooks would end this process; whoever carries out the check, or comes next, does it.
+        let sealed = seal_checks::check_seals(self.call, &self.task.id, self.history());
+        if sealed.unreadable.is_some() {
             return Ok(());
         }
-        let testimony = testimony::testimony(self.call, &self.task.id, self.history());
-        if testimony.unreadable.is_some() {
-            return Ok(());
-        }
-        let Some(wish) = deferred(&testimony.without_forged(self.history())) else {
+        let Some(wish) = deferred(&sealed.without_forged(self.history())) else {
             let why = "history.jsonl says that its review passed, and Orange cannot confirm it";
             return self.withdraw(noted.to, why.to_owned());
         };
@@ -71,29 +68,20 @@ impl TaskTx<'_> {
             _ => Actor::Engine,
         };
         let facts = Facts {
-            review_problem: facts::review_problem(
-                self.call,
-                &self.task,
-                self.history(),
-                &self.body,
-                None,
-                None,
-            ),
+            review_problem: self.review_problem(None, None),
             ..Facts::default()
         };
         let situation = self.situation(&facts)?;
         let workflow = Workflow::named(self.task.workflow);
         match machine::decide(workflow, situation, actor, Move::to(wish.to)) {
             Ok(decision) => {
-                let told = testimony.evidence(self.history()).verify;
+                let told = sealed.evidence(self.history()).verify;
                 let why = match told {
                     Some(told) => format!("the check is over: {}", told.words()),
                     None => "the check is over".to_owned(),
                 };
-                let mut event = decision.event.because(why);
-                event =
-                    facts::with_verdict(self.call, &self.task, self.history(), &self.body, event);
-                event = match wish.head {
+                let event = self.with_verdict(decision.event.because(why));
+                let event = match wish.head {
                     Some(head) => event.with_head(&head),
                     None => event,
                 };
@@ -120,5 +108,38 @@ impl TaskTx<'_> {
             ..AttentionNote::default()
         };
         self.note(vec![messages::attention_event(self.call, note, why)])
+    }
+
+    /// Moves a task in review whose check newly failed. A verdict that is there too does not count.
+    pub(crate) fn take_failed_check(&mut self) -> Result<()> {
+        if !self.task.status.is_in_review() {
+            return Ok(());
+        }
+        let Some(told) = checks::check_that_returns(self.call, &self.task, self.history())? else {
+            return Ok(());
+        };
+        if self.sits_in_own_session() {
+            // The hooks would end this process. The process that carries out the check, or the next one, moves the task.
+            return Ok(());
+        }
+        let facts = Facts {
+            check_returns: true,
+            ..Facts::default()
+        };
+        let situation = self.situation(&facts)?;
+        let workflow = Workflow::named(self.task.workflow);
+        let (returns, failed) = (Condition::CheckReturns, Some(Trigger::CHECK_FAILED));
+        let Some(decision) = machine::decide_on(workflow, situation, returns, failed) else {
+            return Ok(());
+        };
+        let why = format!("its check newly failed: {}", told.words());
+        let event = decision.event.because(why).with(StatusMoved {
+            check: Some("newly failed"),
+            head: told.said.head.as_deref(),
+            ..StatusMoved::default()
+        });
+        self.write(vec![event])?;
+        crash_point("verify.returned");
+        self.finish_hooks()
     }
 }

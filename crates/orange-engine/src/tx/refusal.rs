@@ -3,20 +3,18 @@
 use crate::access::with_article;
 use crate::call::Call;
 use crate::error::{Error, err};
+use crate::facts;
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
 use orange_core::{Action, Text, text};
+use std::collections::HashSet;
 
 /// Where a person finds the task's text.
 fn file_of(call: &Call, task: &Task) -> String {
-    let found = call.index().and_then(|index| index.by_id_prefix(&task.id));
-    match found.as_deref() {
-        Ok([found]) => {
-            let place = call.store.place(&found.folder);
-            place.task_file().display().to_string()
-        }
-        Ok(_) | Err(_) => "its TASK.md".to_owned(),
+    match facts::place_of(call, task) {
+        Ok(Some(place)) => place.task_file().display().to_string(),
+        Ok(None) | Err(_) => "its TASK.md".to_owned(),
     }
 }
 
@@ -52,25 +50,23 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
         )
         .hint(way_out),
         Refusal::NotYours { belongs_to } => {
-            let mut owners: Vec<&str> = Vec::new();
-            for by in &belongs_to {
-                if !owners.contains(&by.who.as_str()) {
-                    owners.push(by.who.as_str());
-                }
-            }
+            let mut owners: Vec<&str> = belongs_to.iter().map(|by| by.who.as_str()).collect();
+            let mut seen = HashSet::new();
+            owners.retain(|owner| seen.insert(*owner));
             err!(NotAllowed, "cannot move {label} from {from} to {to}: that is for the {} to do, not for {caller}", owners.join(" or the "))
                 .hint(way_out)
         }
         Refusal::NeedsTrigger { triggers } => {
-            let error = err!(
+            let is_forceable = triggers.contains(&Trigger::FORCE);
+            err!(
                 ConditionUnmet,
                 "cannot move {label} from {from} to {to}: it has not been reviewed"
-            );
-            if triggers.contains(&Trigger::FORCE) {
-                error.hint("add --force to do it anyway")
+            )
+            .hint(if is_forceable {
+                "add --force to do it anyway".into()
             } else {
-                error.hint(way_out)
-            }
+                way_out
+            })
         }
         Refusal::Unmet { condition, detail } => {
             err!(ConditionUnmet, "cannot move {label} to {to}: {detail}")
@@ -110,22 +106,7 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
         Condition::ReviewersOwn => {
             "the reviewer writes its own `## Review` in place of that one, then tries again".into()
         }
-        Condition::DependenciesOpen
-        | Condition::CrashLimit
-        | Condition::CheckReturns
-        | Condition::ChildrenOver
-        | Condition::OwnCommits
-        | Condition::NoOwnCommits
-        | Condition::WeightKnown
-        | Condition::WeightUnknown
-        | Condition::Asked
-        | Condition::AgentFree
-        | Condition::BudgetFree
-        | Condition::PhasesOver
-        | Condition::DecisionStored
-        | Condition::RetriesLeft
-        | Condition::RetriesSpent
-        | Condition::MergeNotBegun => way_out,
+        _ => way_out,
     }
 }
 

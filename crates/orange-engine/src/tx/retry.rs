@@ -9,17 +9,14 @@ use orange_core::workflow::{Hook, Role};
 impl TaskTx<'_> {
     /// Once more, what failed the last time. Gives what was tried.
     pub(crate) fn retry_hooks(&mut self) -> Result<Vec<String>> {
-        let mut tried = Vec::new();
-        for (hook, _) in self.failed_hooks() {
-            self.retry(&hook)?;
-            tried.push(hook);
-        }
-        Ok(tried)
+        let failed = self.failed_hooks().into_iter().map(|(hook, _)| hook);
+        let failed: Vec<String> = failed.collect();
+        failed.iter().try_for_each(|hook| self.retry(hook))?;
+        Ok(failed)
     }
 
     fn retry(&mut self, hook: &str) -> Result<()> {
-        let state = self.snapshot.history.last_transition();
-        let transition = state.and_then(|state| state.opening.transition.clone());
+        let transition = self.last_transition_id();
         self.mark()?;
         let mut events = effects::carry_out(self, hook);
         for event in &mut events {
@@ -44,8 +41,7 @@ impl TaskTx<'_> {
 
     /// Events that close hooks which failed to start an agent of this role, now that one was started.
     pub(crate) fn made_up_for(&self, role: Role) -> Vec<Event> {
-        let transition = self.snapshot.history.last_transition();
-        let transition = transition.and_then(|state| state.opening.transition.clone());
+        let transition = self.last_transition_id();
         let starts = |hook: &str| match Hook::from_name(hook) {
             Some(Hook::SpawnAgent(_)) => role == Role::Worker,
             Some(Hook::SpawnReviewer) => role == Role::Reviewer,
@@ -62,6 +58,11 @@ impl TaskTx<'_> {
                 event
             })
             .collect()
+    }
+
+    pub(crate) fn last_transition_id(&self) -> Option<String> {
+        let transition = self.snapshot.history.last_transition()?;
+        transition.opening.transition.clone()
     }
 
     /// Hooks of the last status change that failed, and why.

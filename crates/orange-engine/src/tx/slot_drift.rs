@@ -9,6 +9,7 @@ use crate::git::worktree;
 use crate::store::replace::{self, Outcome};
 use crate::tx::TaskTx;
 use crate::workspaces::{self, link, slot_number};
+use orange_core::task::Field;
 use orange_core::task_file::{TaskFile, salvage_body};
 use orange_core::{Action, Text, text};
 use std::path::Path;
@@ -147,7 +148,9 @@ impl TaskTx<'_> {
             pool.rename(&task, &current);
             Ok(())
         })?;
-        self.rename_to(&current)?;
+        let branch = current.as_str().into();
+        self.correct(Field::Branch, branch, "renamed in its worktree")?;
+        self.follow_session();
         self.call.notice(format!(
             "{label}: its branch was renamed from {old} to {current}"
         ));

@@ -1,8 +1,8 @@
 //! Lines that `doctor --repair` takes out of a journal: those that are no events, and those that Orange did not write.
 
 use crate::error::{IoContext, Result};
+use crate::seal_checks;
 use crate::store::journal;
-use crate::testimony;
 use crate::tx::TaskTx;
 use orange_core::history::History;
 
@@ -23,11 +23,8 @@ impl TaskTx<'_> {
         for (index, line) in text.text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             // A line without an event has no place among the events.
             let has_event = !History::parse(line).events.is_empty();
-            if has_event
-                && places
-                    .next()
-                    .is_some_and(|place| self.foreign.contains(&place))
-            {
+            let mut place = || places.next().unwrap_or(usize::MAX);
+            if has_event && self.sealed.is_foreign(place()) {
                 numbers.push(index + 1);
             }
         }
@@ -47,8 +44,8 @@ impl TaskTx<'_> {
         let (name, length) = journal::take_out(&path, numbers).doing("write", &path)?;
         let left = journal::read(&path).doing("read", &path)?;
         self.snapshot.history = History::parse(&left.text);
-        let sealing = testimony::drop_unsealed(self.call, &mut self.snapshot.history);
-        (self.seals, self.foreign) = (sealing.seals, sealing.foreign);
+        self.sealed = seal_checks::drop_unsealed(self.call, &mut self.snapshot.history);
+        self.seals = self.sealed.seals.clone();
         self.snapshot.journal_bytes = length;
         self.unindexed = true;
         Ok(Some(name))

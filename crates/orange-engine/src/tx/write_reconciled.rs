@@ -155,7 +155,12 @@ impl TaskTx<'_> {
             match self.bad_field(&verdict) {
                 // Only that value goes back to what it was; the other edits in the file stay.
                 Some((broken, field, value)) => {
-                    self.put_back(field, value)?;
+                    let name = field.name();
+                    if let Ok(file) = &mut self.snapshot.file {
+                        file.edit(&[(name, Some(value))]).map_err(|error| {
+                            err!(Damaged, "{name} cannot be put back: {error}").because(error)
+                        })?;
+                    }
                     put_back.get_or_insert(broken);
                 }
                 None => break verdict,
@@ -180,7 +185,8 @@ impl TaskTx<'_> {
                 truth.events.push(event);
             }
         }
-        if truth.unadopted && truth.task.key.is_none() {
+        let unadopted = truth.unadopted;
+        if unadopted && truth.task.key.is_none() {
             let key = keys::key_for_adopted(self.call, &truth.task)?;
             truth.task.key = Some(key);
             for event in &mut truth.events {
@@ -189,7 +195,7 @@ impl TaskTx<'_> {
                     .insert(Field::Key.name().into(), Value::from(key.to_string()));
             }
         }
-        if truth.unadopted {
+        if unadopted {
             let context = context_mark(self.snapshot.body());
             // What a review of the older program came to is what the file says now; later it can be edited.
             let verdict = gate::verdict(self.snapshot.body());
@@ -217,31 +223,14 @@ impl TaskTx<'_> {
         &self,
         verdict: &std::result::Result<Reconciled, Broken>,
     ) -> Option<(Broken, Field, Value)> {
-        let truth = verdict
-            .as_ref()
-            .ok()
-            .filter(|truth| self.repair && !truth.unadopted)?;
+        let truth = verdict.as_ref().ok();
+        let truth = truth.filter(|truth| self.repair && !truth.unadopted)?;
         let broken = truth.broken.as_ref()?;
-        match broken {
-            Broken::Value { problem, .. } => {
-                let field = problem.field;
-                Some((broken.clone(), field, truth.task.get(field)))
-            }
-            Broken::File(_)
-            | Broken::Missing
-            | Broken::NotAFile
-            | Broken::Unreadable(_)
-            | Broken::Journal(_) => None,
-        }
-    }
-
-    fn put_back(&mut self, field: Field, value: Value) -> Result<()> {
-        if let Ok(file) = &mut self.snapshot.file {
-            file.edit(&[(field.name(), Some(value))]).map_err(|error| {
-                err!(Damaged, "{} cannot be put back: {error}", field.name()).because(error)
-            })?;
-        }
-        Ok(())
+        let Broken::Value { problem, .. } = broken else {
+            return None;
+        };
+        let field = problem.field;
+        Some((broken.clone(), field, truth.task.get(field)))
     }
 
     /// For `doctor --repair`: no usable journal, or no usable file either.
@@ -275,33 +264,24 @@ impl TaskTx<'_> {
 
     /// The new TASK.md: only what differs is changed, the body only by the headings events renamed.
     fn rendered(&self, found: Option<&[u8]>, truth: Reconciled) -> Result<TaskFile> {
-        let usable = match (&truth.broken, &self.snapshot.file) {
-            (None | Some(Broken::Value { .. }), Ok(file)) => Some(file.clone()),
-            (_, Ok(_) | Err(_)) => None,
+        let mut file = match (&truth.broken, &self.snapshot.file) {
+            (None | Some(Broken::Value { .. }), Ok(file)) => file.clone(),
+            (_, Ok(_) | Err(_)) => {
+                let body = found.map(salvage_body).unwrap_or_default();
+                TaskFile::create(&written_fields(&self.task), &body)
+            }
         };
-        let Some(mut file) = usable else {
-            self.set_aside(found)?;
-            let body = found.map(salvage_body).unwrap_or_default();
-            let mut file = TaskFile::create(&written_fields(&self.task), &body);
-            archive(&mut file, &truth.archive);
-            append(&mut file, &truth.append);
-            return Ok(file);
-        };
-        if truth.broken.is_some() {
+        if truth.broken.is_some() || self.snapshot.file.is_err() {
             self.set_aside(found)?;
         }
-        let changes: Vec<(&str, Option<Value>)> = differing_fields(&file, &self.task)
-            .into_iter()
-            .map(|field| (field.name(), Some(self.task.get(field))))
-            .collect();
+        let differing = differing_fields(&file, &self.task).into_iter();
+        let changes = differing.map(|field| (field.name(), Some(self.task.get(field))));
+        let changes: Vec<(&str, Option<Value>)> = changes.collect();
         file.edit(&changes).map_err(|error| {
-            err!(
-                Damaged,
-                "cannot edit {}: {error}",
-                self.place.task_file().display()
-            )
-            .hint(text!("run {}", Action::check()))
-            .because(error)
+            let path = self.place.task_file();
+            err!(Damaged, "cannot edit {}: {error}", path.display())
+                .hint(text!("run {}", Action::check()))
+                .because(error)
         })?;
         archive(&mut file, &truth.archive);
         append(&mut file, &truth.append);
@@ -333,22 +313,15 @@ impl TaskTx<'_> {
             let names: Vec<&str> = event.fields.keys().map(String::as_str).collect();
             if event.kind == EventType::FieldsRestored {
                 let restored = FieldsRestored::of(event).unwrap_or_default();
-                let described: Vec<String> = restored
-                    .found
-                    .iter()
-                    .flat_map(|found| found.iter())
-                    .map(|(name, value)| {
-                        format!(
-                            "{name} {} → {}",
-                            plain(value),
-                            plain(&field_of(truth, name))
-                        )
-                    })
-                    .collect();
-                let why = match &event.reason {
-                    Some(reason) => format!(" ({reason})"),
-                    None => String::new(),
-                };
+                let changed = restored.found.iter().flat_map(|found| found.iter());
+                let described = changed.map(|(name, value)| {
+                    let field = Field::from_name(name);
+                    let now = field.map_or(Value::Null, |field| truth.task.get(field));
+                    format!("{name} {} → {}", plain(value), plain(&now))
+                });
+                let described: Vec<String> = described.collect();
+                let why = event.reason.as_ref();
+                let why = why.map_or(String::new(), |reason| format!(" ({reason})"));
                 self.call.notice(format!(
                     "{label}: TASK.md was edited by hand; put back: {}{why}",
                     described.join(", ")
@@ -371,17 +344,9 @@ impl TaskTx<'_> {
     }
 }
 
-fn field_of(truth: &Reconciled, name: &str) -> Value {
-    Field::from_name(name).map_or(Value::Null, |field| truth.task.get(field))
-}
-
 fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
-    }
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
 }
 
 /// Renames the headings that the journal says are of an earlier round, unless that was done before.

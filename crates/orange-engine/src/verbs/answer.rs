@@ -59,9 +59,10 @@ fn nothing_asked(call: &Call, task: &Task, runs: &[Run]) -> Error {
 /// Answers one question, by its name, and waits until the agent has the answer.
 pub fn answer(
     call: &Call,
+    task: &Task,
     asked: &OpenQuestion,
     answer: &Answer,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<()> {
     access::people_only(call, "answer questions")?;
     let id = &asked.question.id;
@@ -69,7 +70,7 @@ pub fn answer(
     if !folder.is_open(id) || !folder.answer(id, answer)? {
         return Err(meanwhile(id));
     }
-    let how = taken(&folder, id, patience)?;
+    let how = taken(task, &folder, id, timeout)?;
     handle_signals::handle_signals(call, &asked.run.id)?;
     if how == IN_ITS_WINDOW {
         Err(meanwhile(id))
@@ -79,8 +80,8 @@ pub fn answer(
 }
 
 /// Tells of what is asked, once, and of what has been answered.
-pub(crate) fn journal_questions(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
-    let signals = sessions::run_folder(call, &run.id).signals();
+pub(crate) fn journal_questions(tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
+    let signals = sessions::run_folder(tx.call, &run.id).signals();
     let open = open_asks(&signals);
     let mut events = Vec::new();
     for event in &tx.history().events {
@@ -93,19 +94,15 @@ pub(crate) fn journal_questions(call: &Call, tx: &mut TaskTx<'_>, run: &Run) -> 
         let turn = event.turn().unwrap_or_default();
         let is_open = open.iter().any(|ask| ask.at.to_string() == turn);
         if !is_open && !is_answered(tx, turn) {
-            events.push(answered_event(call, run, event, &signals));
+            events.push(answered_event(tx.call, run, event, &signals));
         }
     }
     for ask in open {
         if !messages::is_handled(tx, &ask.at.to_string()) {
-            events.push(asked_event(call, run, ask));
+            events.push(asked_event(tx.call, run, ask));
         }
     }
-    if events.is_empty() {
-        Ok(())
-    } else {
-        tx.note(events)
-    }
+    tx.note(events)
 }
 
 fn asked_event(call: &Call, run: &Run, ask: &Signal) -> Event {
@@ -150,12 +147,17 @@ fn is_answered(tx: &TaskTx<'_>, turn: &str) -> bool {
 }
 
 /// How the question came to its end.
-fn taken(folder: &RunFolder, id: &str, patience: Duration) -> Result<String> {
-    let deadline = Instant::now() + patience;
+fn taken(task: &Task, folder: &RunFolder, id: &str, timeout: Duration) -> Result<String> {
+    let deadline = Instant::now() + timeout;
     while folder.is_open(id) {
         if Instant::now() >= deadline || !folder.is_alive() {
-            return Err(err!(Failed, "the agent has not taken the answer")
-                .hint("look at its window; what it asks can be answered there"));
+            let window = Action::attach(task.label());
+            return Err(
+                err!(Failed, "the agent has not taken the answer").hint(text!(
+                    "look at its window, where it can be answered too: {}",
+                    window
+                )),
+            );
         }
         std::thread::sleep(Duration::from_millis(20));
     }

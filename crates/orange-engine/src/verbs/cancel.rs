@@ -7,8 +7,7 @@ use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::verbs::change::{self, Change};
 use crate::views::task;
-use orange_core::id::Key;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::workflow::Intent;
 use orange_core::{Action, text};
 
@@ -59,7 +58,7 @@ pub fn check_cancel(
 ) -> Result<()> {
     access::own_task_only(call, task, "cancel")?;
     match children {
-        CancelChildren::Ask => no_open_children_but(call, task, named),
+        CancelChildren::Ask => no_open_children(call, task, named),
         CancelChildren::Too | CancelChildren::Keep => Ok(()),
     }
 }
@@ -73,12 +72,8 @@ fn cancel_one(call: &Call, place: Place, keep_children: bool) -> Result<Committe
     Ok(change::change(call, place, &change)?.done)
 }
 
-/// Refuses to leave children behind without a word.
-pub(crate) fn no_open_children(call: &Call, task: &Task) -> Result<()> {
-    no_open_children_but(call, task, &[])
-}
-
-pub(crate) fn no_open_children_but(call: &Call, task: &Task, named: &[Place]) -> Result<()> {
+/// Refuses to leave children behind without a word, but for those that are `named` too.
+pub(crate) fn no_open_children(call: &Call, task: &Task, named: &[Place]) -> Result<()> {
     let mut open = open_children(call, task)?;
     open.retain(|(_, child)| !named.contains(child));
     if open.is_empty() || task.status.is_terminal() {
@@ -101,11 +96,8 @@ pub(crate) fn no_open_children_but(call: &Call, task: &Task, named: &[Place]) ->
 fn open_children(call: &Call, task: &Task) -> Result<Vec<(String, Place)>> {
     let mut all = Vec::new();
     let mut seen = vec![task.id.clone()];
-    let mut next: Vec<(String, Key)> = task
-        .key
-        .map(|key| (task.project.clone(), key))
-        .into_iter()
-        .collect();
+    let own = task.key.map(|key| (task.project.clone(), key));
+    let mut next = Vec::from_iter(own);
     while let Some((project, key)) = next.pop() {
         for child in call.index()?.children_of(&project, key)? {
             if seen.contains(&child.id) {
@@ -113,9 +105,8 @@ fn open_children(call: &Call, task: &Task) -> Result<Vec<(String, Place)>> {
             }
             seen.push(child.id.clone());
             next.extend(child.key.map(|key| (child.project.clone(), key)));
-            if !child.status.parse().is_ok_and(Status::is_terminal) {
-                let name = child.key.map_or(child.id, |key| key.to_string());
-                all.push((name, call.store.place(&child.folder)));
+            if child.is_live() {
+                all.push((child.label(), call.store.place(&child.folder)));
             }
         }
     }

@@ -1,20 +1,21 @@
 //! Changing a task: its fields and its status, decided together and journalled together.
 
 use crate::access::{self, with_article};
-use crate::call::{self, Call, Caller};
+use crate::call::{Call, Caller};
 use crate::effects::start_agent;
 use crate::error::{Result, err};
 use crate::facts::{branch, destination};
 use crate::field_checks::{self, bad_value};
-use crate::settings::{self, models};
+use crate::find;
+use crate::settings::harness::find_harness;
+use crate::settings::models;
 use crate::store::Place;
 use crate::store::locks::Lock;
 use crate::tx::commit::Committed;
 use crate::tx::slot_drift::astray;
 use crate::tx::{self, TaskTx, decide, refusal};
 use crate::verbs::{cancel, rename_branch};
-use crate::views::find;
-use crate::{started_by, testimony, workspaces};
+use crate::{seal_checks, started_by, workspaces};
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Reference, read_stored, stored_reference};
@@ -82,34 +83,33 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     // Wider locks before the task's own, everywhere: two commands never wait for each other.
     let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
     let adds_blocker = |edit: &Edit| matches!(edit, Edit::AddTo(Field::BlockedBy, _));
-    let _dependencies = if change.edits.iter().any(adds_blocker) {
-        Some(call.store.lock(Lock::Dependencies)?)
-    } else {
-        None
-    };
-    let _project = if change.edits.iter().any(edits_branch) {
-        Some(call::lock_project(call, &place.project)?)
-    } else {
-        None
-    };
+    let adds_blocker = change.edits.iter().any(adds_blocker);
+    let lock_all = || call.store.lock(Lock::Dependencies);
+    let _dependencies = adds_blocker.then(lock_all).transpose()?;
+    let edits_branch = change.edits.iter().any(edits_branch);
+    let lock_project = || call.store.lock(Lock::Project(&place.project));
+    let _project = edits_branch.then(lock_project).transpose()?;
     let mut tx = tx::lock_task(call, place)?;
     may_change(call, &tx.task, change)?;
-    speaks_for_an_open_run(call, &tx)?;
+    speaks_for_an_open_run(&tx)?;
     let wanted = change.destination(&tx.task)?;
     if wanted.is_some_and(Status::is_given_up) && !change.keep_children {
-        cancel::no_open_children(call, &tx.task)?;
+        cancel::no_open_children(call, &tx.task, &[])?;
     }
     let from = tx.task.status;
     let mut events = Vec::new();
     let mut after = tx.task.clone();
+    let mut fields = Vec::new();
     if let Some(event) = field_changes(call, &tx.task, &change.edits)? {
-        apply(&mut after, &event)?;
+        machine::apply(&mut after, &event).map_err(bad_value)?;
+        fields.extend(event.fields.keys().cloned());
         events.push(event);
     }
-    let fields = events
-        .iter()
-        .flat_map(|event| event.fields.keys().cloned())
-        .collect();
+    let changed = |done: Committed, waits: Option<String>| Changed {
+        done,
+        fields,
+        waits,
+    };
     if let Some(to) = wanted {
         let wish = Move {
             force: change.force,
@@ -123,7 +123,8 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
             detail,
         }) = decided
         {
-            return wait_for_check(call, tx, events, to, detail);
+            let done = wait_for_check(tx, events, to, &detail)?;
+            return Ok(changed(done, Some(detail)));
         }
         let mut event = decided.map_err(|refusal| refusal::explain(call, &after, wish, refusal))?;
         event.reason.clone_from(&change.reason);
@@ -139,16 +140,12 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
         }
         events.push(event);
     }
-    let acquires = |event: &Event| {
-        let name = Hook::AcquireWorkspace.name();
-        event.hooks.iter().any(|hook| hook == name)
-    };
-    let starts_agent = |hook: &String| matches!(Hook::from_name(hook), Some(Hook::SpawnAgent(_)));
-    let spawns = |event: &Event| event.hooks.iter().any(starts_agent);
-    if events.iter().any(spawns) {
+    let hooks = events.iter().flat_map(|event| &event.hooks);
+    let hooks: Vec<Hook> = hooks.filter_map(|hook| Hook::from_name(hook)).collect();
+    if hooks.iter().any(|hook| matches!(hook, Hook::SpawnAgent(_))) {
         start_agent::check_can_spawn(call, &after)?;
     }
-    if events.iter().any(acquires) {
+    if hooks.contains(&Hook::AcquireWorkspace) {
         tx.reserve(&after)?;
     }
     let renamed = rename_branch::rename_branch(call, &tx.task, &after, &change.edits)?;
@@ -161,12 +158,12 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     if !from.has_started() && wanted.is_some() && call.caller == Caller::Human {
         started_by::note_started_by(call, &tx.task.id);
     }
-    if let Some(slot) = after.workspace.as_ref().filter(|_| renamed) {
-        // It was so when the command came; now it is not any more.
-        let old = &tx.task.branch;
-        call.forget_notice(astray(&after.label(), slot, &after.branch, old));
-    }
     if renamed {
+        if let Some(slot) = &after.workspace {
+            // It was so when the command came; now it is not any more.
+            let old = &tx.task.branch;
+            call.forget_notice(astray(&after.label(), slot, &after.branch, old));
+        }
         tx.write(std::mem::take(&mut events))?;
         tx.follow_session();
     }
@@ -174,43 +171,30 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     if wanted.is_none() {
         done.failed.clear();
     }
-    Ok(Changed {
-        done,
-        fields,
-        waits: None,
-    })
+    Ok(changed(done, None))
 }
 
 /// Everything is there but the end of the check: the move is noted, and made when that is over.
 fn wait_for_check(
-    call: &Call,
     mut tx: TaskTx<'_>,
     events: Vec<Event>,
     to: Status,
-    running: String,
-) -> Result<Changed> {
-    let fields = events
-        .iter()
-        .flat_map(|event| event.fields.keys().cloned())
-        .collect();
+    running: &str,
+) -> Result<Committed> {
     if !events.is_empty() {
         tx.write(events)?;
     }
-    tx.defer(call.caller.actor(), to, &running)?;
+    tx.defer(tx.call.caller.actor(), to, running)?;
     let mut done = tx.commit(Vec::new())?;
     done.failed.clear();
-    Ok(Changed {
-        done,
-        fields,
-        waits: Some(running),
-    })
+    Ok(done)
 }
 
 /// Tries once more what failed after the last status change. Gives what was tried.
 pub fn retry_hooks(call: &Call, place: Place) -> Result<(Committed, Vec<String>)> {
     let mut tx = tx::lock_task(call, place)?;
     access::own_task_only(call, &tx.task, "retry the hooks of")?;
-    speaks_for_an_open_run(call, &tx)?;
+    speaks_for_an_open_run(&tx)?;
     let tried = tx.retry_hooks()?;
     Ok((tx.commit(Vec::new())?, tried))
 }
@@ -237,21 +221,18 @@ fn may_change(call: &Call, task: &Task, change: &Change) -> Result<()> {
 }
 
 /// Refuses an agent whose run the journal does not know in that role, or knows to be over.
-fn speaks_for_an_open_run(call: &Call, tx: &TaskTx<'_>) -> Result<()> {
+fn speaks_for_an_open_run(tx: &TaskTx<'_>) -> Result<()> {
     let Caller::Agent {
         role,
         run: Some(run),
         ..
-    } = &call.caller.clone()
+    } = &tx.call.caller.clone()
     else {
         return Ok(());
     };
-    let testimony = testimony::testimony(call, &tx.task.id, tx.history());
-    let known = open_runs(&testimony.trusted(tx.history()));
-    if known
-        .iter()
-        .any(|known| known.id == *run && known.role == *role)
-    {
+    let sealed = seal_checks::check_seals(tx.call, &tx.task.id, tx.history());
+    let mut known = open_runs(&sealed.trusted(tx.history())).into_iter();
+    if known.any(|known| known.id == *run && known.role == *role) {
         return Ok(());
     }
     Err(err!(
@@ -270,7 +251,10 @@ fn field_changes(call: &Call, task: &Task, edits: &[Edit]) -> Result<Option<Even
         draft.set(field, value).map_err(bad_value)?;
         changes.insert(field.name().to_owned(), draft.get(field));
     }
-    check_edited_models(call, &draft, edits)?;
+    let decides = |edit: &Edit| matches!(edit, Edit::Set(field, _) if MODELS.contains(field));
+    if edits.iter().any(decides) {
+        models::check_models(call, &draft)?;
+    }
     machine::update(task, changes, call.caller.actor(), call.now()).map_err(bad_value)
 }
 
@@ -285,8 +269,7 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
                 field_checks::check_target(text)?;
             }
             if matches!(field, Field::Harness | Field::ReviewHarness) {
-                let config = settings::config(call)?.clone();
-                crate::harness::find(text, &config, &call.orange)?;
+                find_harness(call, text)?;
             }
             Ok((*field, Value::from(text.as_str())))
         }
@@ -307,7 +290,13 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
         }
         Edit::AddTo(field, text) => {
             let mut list = list_of(task, *field);
-            let item = list_item(call, task, *field, text)?;
+            let item = match field {
+                // A task is stored as a reference, a tag as it is.
+                Field::BlockedBy | Field::RelatedTo => {
+                    dependency(call, &task.project, task.key, *field, text)?
+                }
+                _ => text.trim().to_owned(),
+            };
             if !list.contains(&item) {
                 list.push(item);
             }
@@ -333,14 +322,6 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
             Ok((*field, Value::from(kept)))
         }
     }
-}
-
-/// A tag as it is; a task as the reference that is stored for it.
-fn list_item(call: &Call, task: &Task, field: Field, text: &str) -> Result<String> {
-    if field == Field::BlockedBy || field == Field::RelatedTo {
-        return dependency(call, &task.project, task.key, field, text);
-    }
-    Ok(text.trim().to_owned())
 }
 
 /// Looks a dependency up and refuses what could never be over.
@@ -392,19 +373,16 @@ fn list_of(task: &Task, field: Field) -> Vec<String> {
 }
 
 fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
-    matches!(
+    let is_key = matches!(
         Reference::parse(typed),
         Reference::Key(_) | Reference::ProjectKey(..)
-    ) && read_stored(project, stored).is_some()
-        && read_stored(project, stored) == read_stored(project, typed)
-}
-
-fn apply(task: &mut Task, event: &Event) -> Result<()> {
-    machine::apply(task, event).map_err(bad_value)
+    );
+    let stored = read_stored(project, stored);
+    is_key && stored.is_some() && stored == read_stored(project, typed)
 }
 
 /// What decides about a task's models.
-const FIELDS: &[Field] = &[
+const MODELS: &[Field] = &[
     Field::Harness,
     Field::Model,
     Field::Effort,
@@ -412,13 +390,3 @@ const FIELDS: &[Field] = &[
     Field::ReviewModel,
     Field::ReviewEffort,
 ];
-
-/// The same after edits, if any of them is about that.
-pub(crate) fn check_edited_models(call: &Call, task: &Task, edits: &[Edit]) -> Result<()> {
-    let decides = |edit: &Edit| matches!(edit, Edit::Set(field, _) if FIELDS.contains(field));
-    if edits.iter().any(decides) {
-        models::check_models(call, task)
-    } else {
-        Ok(())
-    }
-}

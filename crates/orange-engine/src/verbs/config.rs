@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::call::Call;
-use crate::error::{Code, Error, IoContext, Result, err};
+use crate::error::{IoContext, Result, err};
 use crate::git::committed::text_of;
 use crate::settings::{self, MAX_BYTES, told_of};
 use crate::store::locks::Lock;
@@ -37,24 +37,15 @@ pub struct SettingChanged {
 /// The row of a key that somebody typed.
 pub fn setting(key: &str) -> Result<&'static Setting> {
     Setting::of(key).ok_or_else(|| {
-        let below: Vec<&str> = Setting::of_section(key)
-            .map(|setting| setting.key)
-            .collect();
-        let (message, hint) = if below.is_empty() {
-            (
-                unknown(key),
-                text!("{} lists the settings", Action::list_settings()),
-            )
-        } else {
-            (
-                format!(
-                    "{key} is a section, not a setting: it has {}",
-                    below.join(", ")
-                ),
-                text!("{} shows their values", Action::show_setting(key)),
-            )
-        };
-        Error::new(Code::Usage, message).hint(hint)
+        let below = Setting::of_section(key).map(|setting| setting.key);
+        let below = below.collect::<Vec<_>>().join(", ");
+        if below.is_empty() {
+            let list = Action::list_settings();
+            return err!(Usage, "{}", unknown(key)).hint(text!("{} lists the settings", list));
+        }
+        let show = Action::show_setting(key);
+        err!(Usage, "{key} is a section, not a setting: it has {below}")
+            .hint(text!("{} shows their values", show))
     })
 }
 
@@ -73,12 +64,10 @@ pub fn change_setting(
     // Two commands at once: the second one finds what the first one wrote.
     let _lock = call.store.lock(Lock::Config)?;
     let old = settings::settings_bytes(call)?;
-    let text = text_of(old.clone().unwrap_or_default()).map_err(|line| {
-        let message = format!("config.yaml, line {line}: it is not UTF-8");
-        Error::new(Code::Usage, message).hint(by_hand())
-    })?;
+    let text = text_of(old.clone().unwrap_or_default())
+        .map_err(|line| err!(Usage, "config.yaml, line {line}: it is not UTF-8").hint(by_hand()))?;
     let new = edited(&text, key, after.as_ref())
-        .map_err(|error| Error::new(Code::Usage, error.to_string()).hint(by_hand()))?;
+        .map_err(|error| err!(Usage, "{error}").hint(by_hand()))?;
     let earlier = Layer::of_user(&text).ok();
     let was_bad = |key: &str| {
         let mut bad = earlier.iter().flat_map(|layer| &layer.bad);
@@ -92,13 +81,12 @@ pub fn change_setting(
     let now = Layer::of_user(&new).unwrap_or_default();
     // Some mistakes show only beside the rest of the file: a harness may be one of the user's own.
     if let Some(bad) = now.bad.iter().find(|bad| bad.key == key && after.is_some()) {
-        let reason = bad.mistake.reason.clone();
-        return Err(Error::new(Code::Usage, reason).hint(example(setting, key)));
+        return Err(err!(Usage, "{}", bad.mistake.reason).hint(example(setting, key)));
     }
     if let Some(bad) = now.bad.iter().find(|bad| !was_bad(&bad.key)) {
-        let message = format!("{key} is in use, and without it {}", bad.mistake.reason);
-        let hint = format!("change {} first", bad.key);
-        return Err(Error::new(Code::Usage, message).hint(hint));
+        let reason = &bad.mistake.reason;
+        return Err(err!(Usage, "{key} is in use, and without it {reason}")
+            .hint(format!("change {} first", bad.key)));
     }
     if new != text {
         put_settings(call, old.as_deref(), new.as_bytes())?;
@@ -137,8 +125,7 @@ fn put_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
         return Err(err!(Usage, "settings may not be larger than 1 MB"));
     }
     if settings::settings_bytes(call)?.as_deref() != old {
-        let message = format!("{} was changed meanwhile", path.display());
-        return Err(Error::new(Code::Busy, message).hint("try again"));
+        return Err(err!(Busy, "{} was changed meanwhile", path.display()).hint("try again"));
     }
     // Somebody's dotfiles: the file that the name leads to is the one that changes.
     let linked = || std::fs::read_link(&path).map(|to| call.store.home().join(to));
@@ -167,17 +154,21 @@ fn by_hand() -> Text {
 
 /// A value that the setting may have.
 fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
-    let wrong = |problem: &str| {
-        let error = Error::new(Code::Usage, about(key, problem));
-        error.hint(example(setting, key))
-    };
+    let wrong = |problem: &str| err!(Usage, "{}", about(key, problem)).hint(example(setting, key));
     let node = match values {
         [one] => setting.node(one).map_err(|problem| wrong(&problem))?,
-        several if setting.kind.is_list() => Node::Sequence {
-            items: several.iter().map(|text| quoted(text)).collect(),
-            flow: true,
-            span: 0..0,
-        },
+        several if setting.kind.is_list() => {
+            let quoted = |text: &String| Node::Scalar {
+                text: text.clone(),
+                plain: false,
+                span: 0..0,
+            };
+            Node::Sequence {
+                items: several.iter().map(quoted).collect(),
+                flow: true,
+                span: 0..0,
+            }
+        }
         _ => return Err(wrong("has one value, not several")),
     };
     setting
@@ -199,12 +190,4 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
 fn example(setting: &Setting, key: &str) -> Text {
     let key = key.replace("harness.NAME", "harness.mine");
     text!("for example: {}", Action::set_setting(key, setting.example))
-}
-
-fn quoted(text: &str) -> Node {
-    Node::Scalar {
-        text: text.to_owned(),
-        plain: false,
-        span: 0..0,
-    }
 }

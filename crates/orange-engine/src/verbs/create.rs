@@ -5,21 +5,23 @@ use crate::effects::{start_agent, with_hint};
 use crate::error::{Error, Result, err};
 use crate::facts::{self, branch};
 use crate::field_checks::{self, check_target, one_line};
+use crate::find;
+use crate::index::query::Found;
 use crate::projects::Project;
 use crate::rules::{Start, rules_commit};
 use crate::seal::SealedJournal;
 use crate::sessions::programs;
 use crate::settings::{self, harness, models};
+use crate::store::locks::Lock;
 use crate::store::{Place, journal, private, replace};
 use crate::tx::commit::Committed;
 use crate::tx::write_reconciled::written_fields;
 use crate::tx::{self, context_mark, transition_id};
 use crate::verbs::{change, create_from, start};
-use crate::views::find;
 use crate::views::results::Origin;
 use crate::workspaces::acquire;
 use crate::workspaces::base::{self, check_base, existing_commit, starting_point};
-use crate::{access, event_log, git, keys, started_by, testimony};
+use crate::{access, event_log, git, keys, seal_checks, started_by};
 use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::history::payload::TaskCreated;
@@ -84,11 +86,8 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     let mut task = draft(call, new, &project)?;
     let workflow = Workflow::named(task.workflow);
     let row = workflow.creation(task.status).ok_or_else(|| {
-        let words: Vec<&str> = workflow
-            .creations
-            .iter()
-            .map(|row| row.status.as_str())
-            .collect();
+        let rows = workflow.creations.iter();
+        let words: Vec<&str> = rows.map(|row| row.status.as_str()).collect();
         err!(
             IllegalTransition,
             "a task cannot be created as {}",
@@ -132,7 +131,7 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
         start = start.going_on_with(work)?;
     }
     call.store.ensure_home()?;
-    let _project = call::lock_project(call, &project.name)?;
+    let _project = call.store.lock(Lock::Project(&project.name))?;
     // Before a key is counted: a refused command uses none up.
     if let Some(branch) = &new.branch {
         branch::branch_is_free(call, &project.name, branch, None)?;
@@ -211,9 +210,8 @@ pub fn has_branch(call: &Call, project: &str, branch: &str) -> Result<bool> {
 
 /// The fields that do not depend on the key.
 fn draft(call: &Call, new: &NewTask, project: &Project) -> Result<Task> {
-    let config = settings::config(call)?.clone();
     for name in [&new.harness, &new.review_harness].into_iter().flatten() {
-        let harness = crate::harness::find(name, &config, &call.orange)?;
+        let harness = harness::find_harness(call, name)?;
         if let (Some(harness), Some(mode)) = (harness, new.permissions) {
             harness.check_mode(mode)?;
         }
@@ -246,16 +244,15 @@ fn draft(call: &Call, new: &NewTask, project: &Project) -> Result<Task> {
         check_target(target)?;
     }
     set_parent(call, &mut task, new)?;
-    for reference in &new.blocked_by {
-        let stored = change::dependency(call, &project.name, None, Field::BlockedBy, reference)?;
-        if !task.blocked_by.contains(&stored) {
-            task.blocked_by.push(stored);
-        }
-    }
-    for reference in &new.related_to {
-        let stored = change::dependency(call, &project.name, None, Field::RelatedTo, reference)?;
-        if !task.related_to.contains(&stored) {
-            task.related_to.push(stored);
+    for (field, references, links) in [
+        (Field::BlockedBy, &new.blocked_by, &mut task.blocked_by),
+        (Field::RelatedTo, &new.related_to, &mut task.related_to),
+    ] {
+        for reference in references {
+            let stored = change::dependency(call, &project.name, None, field, reference)?;
+            if !links.contains(&stored) {
+                links.push(stored);
+            }
         }
     }
     let context = new.context.as_deref().unwrap_or_default();
@@ -343,10 +340,8 @@ fn branch_for(
             number => format!("{wanted}-{number}"),
         };
         let taken = call.index()?.by_branch(&project.name, &name)?;
-        let live = |status: &str| !status.parse().is_ok_and(Status::is_terminal);
-        if !taken.iter().any(|other| live(&other.status))
-            && existing_commit(&project.path, &name)?.is_none()
-        {
+        let is_free = !taken.iter().any(Found::is_live);
+        if is_free && existing_commit(&project.path, &name)?.is_none() {
             return Ok(name);
         }
     }
@@ -385,7 +380,7 @@ fn write_new(
         started_by::note_started_by(call, &task.id);
         event = facts::with_head(call, &task, event);
     }
-    testimony::seal(
+    seal_checks::seal(
         call,
         &task.id,
         &mut SealedJournal::default(),
@@ -400,7 +395,7 @@ fn write_new(
         call.store.unmark(&place);
         return Err(Error::io("create", &place.path, &error));
     }
-    event_log::tell(&task, std::slice::from_ref(&event));
+    event_log::tell(call.spell, &task, std::slice::from_ref(&event));
     crash_point("create.renamed");
     Ok(place)
 }
@@ -456,16 +451,12 @@ fn is_frontend(repository: &Path) -> bool {
         "@angular/core",
         "lit",
     ];
-    let Ok(text) = fs::read(repository.join("package.json")) else {
-        return false;
-    };
-    let Ok(package) = serde_json::from_slice::<serde_json::Value>(&text) else {
-        return false;
-    };
-    ["dependencies", "devDependencies"].iter().any(|section| {
-        package
-            .get(section)
-            .and_then(serde_json::Value::as_object)
-            .is_some_and(|entries| FRAMEWORKS.iter().any(|name| entries.contains_key(*name)))
+    let text = fs::read(repository.join("package.json")).unwrap_or_default();
+    let package: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let mut sections = ["dependencies", "devDependencies"].into_iter();
+    sections.any(|section| {
+        FRAMEWORKS
+            .iter()
+            .any(|name| package[section].get(name).is_some())
     })
 }

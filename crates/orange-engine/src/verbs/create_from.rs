@@ -4,6 +4,7 @@ pub mod work;
 
 use crate::call::{self, Call};
 use crate::error::{Code, Result, err};
+use crate::find;
 use crate::git::contained::Landed;
 use crate::git::{self, short};
 use crate::projects::Project;
@@ -11,13 +12,13 @@ use crate::store::Place;
 use crate::verbs::create::NewTask;
 use crate::verbs::resolve;
 use crate::views::results::{Landing, Origin};
-use crate::views::{find, task};
+use crate::views::task;
 use crate::{access, facts, trash};
 use orange_core::history::History;
 pub use orange_core::history::payload::Work;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::{Action, artifact, text};
 use std::fmt::Write as _;
 
@@ -166,8 +167,8 @@ pub(crate) fn note_dependents(call: &Call, origin: &Origin, new: &Task) -> Resul
         return Ok(());
     };
     for waiting in call.index()?.linked_to("blocked_by", &project, key)? {
-        if waiting.id != new.id && !waiting.status.parse().is_ok_and(Status::is_terminal) {
-            let name = waiting.key.map_or(waiting.id, |key| key.to_string());
+        if waiting.id != new.id && waiting.is_live() {
+            let name = waiting.label();
             call.notice(text!(
                 "{name} still waits for {key}: {}",
                 Action::replace_blocker(&name, key.to_string(), new.label())

@@ -8,7 +8,7 @@ use crate::store::Place;
 use crate::verbs::cancel;
 use crate::{access, trash, tx};
 use orange_core::history::{Event, EventType};
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 
@@ -16,7 +16,7 @@ use orange_sys::crash_points::crash_point;
 pub fn check_delete(call: &Call, task: &Task, named: &[Place]) -> Result<()> {
     access::people_only(call, "delete a task")?;
     is_deletable(task)?;
-    cancel::no_open_children_but(call, task, named)
+    cancel::no_open_children(call, task, named)
 }
 
 /// Moves a task's folder to trash/. One that still runs must be cancelled first.
@@ -25,7 +25,7 @@ pub fn delete(call: &Call, place: Place) -> Result<Task> {
     let mut tx = tx::lock_task(call, place)?;
     let task = tx.task.clone();
     is_deletable(&task)?;
-    cancel::no_open_children(call, &task)?;
+    cancel::no_open_children(call, &task, &[])?;
     note_waiting_tasks(call, &task)?;
     let event = Event::new(EventType::TaskDeleted, call.now()).by(&call.caller_name());
     tx.write(vec![event])?;
@@ -44,8 +44,8 @@ fn note_waiting_tasks(call: &Call, task: &Task) -> Result<()> {
         return Ok(());
     };
     for waiting in call.index()?.linked_to("blocked_by", &task.project, key)? {
-        if !waiting.status.parse().is_ok_and(Status::is_terminal) {
-            let name = waiting.key.map_or(waiting.id, |key| key.to_string());
+        if waiting.is_live() {
+            let name = waiting.label();
             call.notice(format!("{name} waits for {key}, which is deleted now"));
         }
     }

@@ -4,7 +4,7 @@ use crate::call::Call;
 use crate::effects::failures;
 use crate::effects::messages::{self, one_line};
 use crate::error::Result;
-use crate::prompt::{self, PromptExtra};
+use crate::prompt;
 use crate::runs::{Signal, SignalKind};
 use crate::tx::TaskTx;
 use crate::verbs::answer;
@@ -18,46 +18,38 @@ use orange_core::verification::deferred;
 
 /// Sees to a live run: what became of its messages, and a turn that ended without what is owed. The last
 /// signal is one from before TASK.md was read: what an agent wrote in the turn that it ends must be seen.
-fn handle_signals_of(
-    call: &Call,
-    tx: &mut TaskTx<'_>,
-    run: &Run,
-    last: Option<&Signal>,
-) -> Result<()> {
-    messages::note_outcomes(call, tx, run)?;
-    answer::journal_questions(call, tx, run)?;
+fn handle_signals_of(tx: &mut TaskTx<'_>, run: &Run, last: Option<&Signal>) -> Result<()> {
+    let call = tx.call;
+    messages::note_outcomes(tx, run)?;
+    answer::journal_questions(tx, run)?;
     let folder = sessions::run_folder(call, &run.id);
     // Another one since: it goes on, or somebody else is on the way to see to that.
     if folder.signals().last() != last {
         return Ok(());
     }
     let Some(last) = last.filter(|last| last.signal != SignalKind::SessionStarted) else {
-        return failures::check_start(call, tx, run);
+        return failures::check_start(tx, run);
     };
     if last.signal != SignalKind::TurnFailed {
         folder.forget_due();
     }
-    failures::note_state(call, tx, run, last)?;
+    failures::note_state(tx, run, last)?;
     let turn = last.at.to_string();
     let is_failure = last.signal == SignalKind::TurnFailed;
     if !folder.waiting().is_empty() || !is_failure && messages::is_handled(tx, &turn) {
         return Ok(());
     }
     match last.signal {
-            SignalKind::SessionStarted
-            | SignalKind::PromptTaken
-            | SignalKind::Working
-            | SignalKind::Interrupted
-            // Told of with all that is asked.
-            | SignalKind::InputAsked
-            | SignalKind::PermissionAsked => Ok(()),
-            SignalKind::TurnFailed => failures::turn_failed(call, tx, run, last),
-            SignalKind::TurnDone => turn_done(call, tx, run, &turn, &one_line(&last.text)),
-        }
+        SignalKind::TurnFailed => failures::turn_failed(tx, run, last),
+        SignalKind::TurnDone => turn_done(tx, run, &turn, &one_line(&last.text)),
+        // What is asked is told of above.
+        _ => Ok(()),
+    }
 }
 
 /// One nudge, then a person.
-fn turn_done(call: &Call, tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<()> {
+fn turn_done(tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<()> {
+    let call = tx.call;
     if !is_expected(tx.task.status, run.role) {
         return Ok(());
     }
@@ -70,11 +62,7 @@ fn turn_done(call: &Call, tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str
         return Ok(());
     };
     if nudges(tx.history(), run) == 0 {
-        let extra = PromptExtra {
-            missing: owed.clone(),
-            ..PromptExtra::default()
-        };
-        let text = prompt::prompt_for(call, &tx.task, PromptName::Nudge, &extra)?;
+        let text = prompt::prompt_for(call, &tx.task, PromptName::Nudge, "", &owed)?;
         let nudge = AgentNudged {
             run: Some(&run.id),
             role: Some(run.role),
@@ -97,7 +85,6 @@ fn turn_done(call: &Call, tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str
         said => format!("; its last output: {said}"),
     };
     messages::raise_attention(
-        call,
         tx,
         run,
         turn,
@@ -118,7 +105,7 @@ pub fn handle_signals(call: &Call, run: &str) -> Result<()> {
     let mut tx = messages::lock_with_retry(this, place)?;
     let open = open_runs(tx.history());
     if let Some(open) = open.iter().find(|open| open.id == run) {
-        handle_signals_of(this, &mut tx, open, signals.last())?;
+        handle_signals_of(&mut tx, open, signals.last())?;
     }
     let forgotten = tx.forget_run(run);
     tx.commit(Vec::new()).and(forgotten)
@@ -126,14 +113,8 @@ pub fn handle_signals(call: &Call, run: &str) -> Result<()> {
 
 /// Nudges of a run since the task entered its status.
 fn nudges(history: &History, run: &Run) -> usize {
-    let since = history
-        .events
-        .iter()
-        .rposition(|event| event.kind == EventType::StatusChanged)
-        .unwrap_or(0);
-    let later = history.events.iter().skip(since);
-    later
-        .filter(|event| event.kind == EventType::AgentNudged)
-        .filter(|event| event.run() == Some(&run.id))
+    let newest_first = history.events.iter().rev();
+    let here = newest_first.take_while(|event| event.kind != EventType::StatusChanged);
+    here.filter(|event| event.kind == EventType::AgentNudged && event.run() == Some(&run.id))
         .count()
 }

@@ -1,20 +1,19 @@
 //! One turn of an agent without a terminal.
 
+use crate::access;
 use crate::call::Call;
 use crate::error::Result;
 use crate::headless::{self, Request, Turn};
 use crate::sessions::programs;
-use crate::settings::{self, models};
-use crate::{access, harness};
+use crate::settings::harness::find_harness;
+use crate::settings::models;
 use orange_core::workflow::Role;
 use std::sync::atomic::AtomicBool;
 
 /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
 pub fn headless(call: &Call, mut request: Request, stop: &AtomicBool) -> Result<Turn> {
     access::people_only(call, "start agents")?;
-    let orange = call.orange.clone();
-    let found = harness::find(&request.harness, settings::config(call)?, &orange)?;
-    let harness = found
+    let harness = find_harness(call, &request.harness)?
         .filter(|found| found.adapter.supports().headless)
         .ok_or_else(|| headless::cannot(&request.harness))?;
     headless::check(&request)?;

@@ -5,16 +5,16 @@
 pub mod allowed;
 
 use crate::call::{self, Call};
-use crate::effects::merge::landing::{self, Landing, Task as Work};
+use crate::effects::merge::landing::{self, Landing, Work};
 use crate::effects::merge::{self, moving, open_merge, recorded, recover_checkout};
 use crate::error::{Error, Result, err};
-use crate::facts::{self, destination};
+use crate::facts;
 use crate::git::worktree;
 use crate::projects::Project;
 use crate::store::Place;
-use crate::store::locks::{Lock, LockFile, about_to_wait};
+use crate::store::locks::{Lock, LockFile};
 use crate::tx::commit::Committed;
-use crate::tx::{self, TaskTx, decide};
+use crate::tx::{self, TaskTx};
 use crate::verbs::merge::allowed::{has_a_target, has_use_for_message, has_work, mergeable};
 use crate::views::concerns::{self, Concern, slot};
 use crate::views::task;
@@ -22,14 +22,12 @@ use crate::workspaces::ready_slot;
 use crate::{access, settings};
 use orange_core::history::payload::{MergeAttempt, TaskMerged};
 use orange_core::history::{Event, EventType};
-use orange_core::machine::Move;
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
-use orange_core::workflow::{Actor, Intent};
 use orange_core::{Action, text};
 use serde::Serialize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a merge waits for another one of its project: long enough for a push.
 const TURN: Duration = Duration::from_secs(900);
@@ -120,7 +118,18 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
     {
         // What failed after that merge is tried again: its old error says nothing about now.
         tx.retry_hooks()?;
-        return merged_before(call, tx.commit(Vec::new())?, &before);
+        let before = TaskMerged::of(&before).unwrap_or_default();
+        return Ok(Merged {
+            target: before.target.unwrap_or_default().to_owned(),
+            strategy: before.strategy.unwrap_or(Strategy::Merge),
+            commit: before.commit.unwrap_or_default().to_owned(),
+            head: before.head.map(str::to_owned),
+            commits: before.commits.unwrap_or(0),
+            pushed: before.pushed == Some(true),
+            fast_forwarded: None,
+            already: true,
+            done: tx.commit(Vec::new())?,
+        });
     }
     mergeable(&tx.task)?;
     let project = call::registered(call, &tx.task.project)?;
@@ -130,21 +139,10 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
     let beside = slot::work_beside_branch(call, &tx.task, &project)?;
     let (task, history) = (&tx.task, tx.history());
     has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
-    let force = agreed(call, &tx, &project, head.as_deref(), wish)?;
-    let wanted = Move {
-        force,
-        ..Move::to(destination(&tx.task, Intent::Merge)?)
-    };
+    let force = agreed(&tx, &project, head.as_deref(), wish)?;
     // Whether the table allows it is found out before anything moves.
-    let (task, body) = (tx.task.clone(), tx.body.clone());
-    decide::decide_as(
-        call,
-        Actor::Human,
-        &task,
-        &body,
-        wanted,
-        Some("about to be merged"),
-    )?;
+    tx.decide_merge(force, Some("about to be merged"))?;
+    let task = tx.task.clone();
     let settings = settings::config_for(call, &task)?.merge;
     has_use_for_message(wish, settings.strategy)?;
     let has_remote = worktree::has_remote(&project.path)?;
@@ -165,9 +163,9 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
         push: wish.push.unwrap_or(settings.push) && has_remote,
         force,
     };
-    let landing = match landing::land(call, &mut tx, &work) {
+    let landing = match landing::land(&mut tx, &work) {
         Ok(landing) => landing,
-        Err(error) => match landed_despite_error(call, &tx, &work) {
+        Err(error) => match landed_despite_error(&tx, &work) {
             Ok(Some(landing)) => {
                 call.notice(format!(
                     "{} has it, but git complains: {}",
@@ -176,14 +174,14 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
                 landing
             }
             Ok(None) => {
-                stop_merge(call, tx, &error.message)?;
+                stop_merge(tx, &error.message)?;
                 return Err(error);
             }
             // It stays begun, and the next command finds out.
             Err(unknown) => return Err(left_open(&tx.task, &error, &unknown)),
         },
     };
-    let events = merge::end_merged(call, &tx, &work, &landing)?;
+    let events = merge::end_merged(&tx, &work, &landing)?;
     Ok(Merged {
         done: tx.commit(events)?,
         target: work.target,
@@ -199,15 +197,15 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
 
 /// Git may fail after it has moved the target, so the target is asked before a merge counts as stopped. None if
 /// nothing of it is there.
-fn landed_despite_error(call: &Call, tx: &TaskTx<'_>, work: &Work) -> Result<Option<Landing>> {
+fn landed_despite_error(tx: &TaskTx<'_>, work: &Work) -> Result<Option<Landing>> {
     let Some(started) = open_merge(tx.history()).cloned() else {
         return Ok(None);
     };
     recover_checkout(work, &tx.task)?;
     let attempt = MergeAttempt::of(&started).unwrap_or_default();
     let commit = attempt.commit.unwrap_or_default();
-    if landing::is_in(work, commit)? {
-        moving::catch_up(call, &tx.task, work, &attempt).map(Some)
+    if work.is_in_target(commit)? {
+        moving::catch_up(tx.call, &tx.task, work, &attempt).map(Some)
     } else {
         Ok(None)
     }
@@ -215,31 +213,22 @@ fn landed_despite_error(call: &Call, tx: &TaskTx<'_>, work: &Work) -> Result<Opt
 
 /// One merge of a project at a time: the second then sees what the first one did, instead of losing a race.
 fn merge_turn(call: &Call, project: &str) -> Result<LockFile> {
-    about_to_wait(Lock::Merge(project).rank());
-    let began = Instant::now();
-    let deadline = began + TURN;
     let mut said = false;
-    loop {
-        if let Some(file) = call.store.try_lock(Lock::Merge(project))? {
-            return Ok(file);
-        }
-        if Instant::now() >= deadline {
-            return Err(
-                err!(Busy, "another merge of project {project} has not ended yet")
-                    .hint("try again when it has"),
-            );
-        }
-        if !said && began.elapsed() > QUIET {
+    let waits = |since: Duration| {
+        if !said && since > QUIET {
             (call.say)(&format!("waits until another merge of {project} is over"));
             said = true;
         }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    };
+    let file = moving::lock_within(call, Lock::Merge(project), TURN, waits)?;
+    file.ok_or_else(|| {
+        err!(Busy, "another merge of project {project} has not ended yet")
+            .hint("try again when it has")
+    })
 }
 
 /// Whether a person has been heard about everything that speaks against it; an error says what they have not.
 fn agreed(
-    call: &Call,
     tx: &TaskTx<'_>,
     project: &Project,
     head: Option<&str>,
@@ -248,7 +237,7 @@ fn agreed(
     if wish.force {
         return Ok(true);
     }
-    let concerns = concerns::merge_concerns(call, &tx.task, tx.history(), project, head)?;
+    let concerns = concerns::merge_concerns(tx.call, &tx.task, tx.history(), project, head)?;
     if concerns.is_empty() {
         return Ok(false);
     }
@@ -258,25 +247,11 @@ fn agreed(
     Err(concerns::refusal(&tx.task, &concerns))
 }
 
-fn merged_before(_call: &Call, done: Committed, before: &Event) -> Result<Merged> {
-    let before = TaskMerged::of(before).unwrap_or_default();
-    Ok(Merged {
-        target: before.target.unwrap_or_default().to_owned(),
-        strategy: before.strategy.unwrap_or(Strategy::Merge),
-        commit: before.commit.unwrap_or_default().to_owned(),
-        head: before.head.map(str::to_owned),
-        commits: before.commits.unwrap_or(0),
-        pushed: before.pushed == Some(true),
-        fast_forwarded: None,
-        already: true,
-        done,
-    })
-}
-
 /// A merge that came to nothing is journalled as over.
-fn stop_merge(call: &Call, mut tx: TaskTx<'_>, why: &str) -> Result<()> {
+fn stop_merge(mut tx: TaskTx<'_>, why: &str) -> Result<()> {
     if open_merge(tx.history()).is_some() {
-        let event = Event::new(EventType::MergeStopped, call.now()).because(first_line(why));
+        let event = Event::new(EventType::MergeStopped, tx.call.now())
+            .because(why.lines().next().unwrap_or_default());
         tx.note(vec![event])?;
     }
     tx.commit(Vec::new()).map(drop)
@@ -284,23 +259,14 @@ fn stop_merge(call: &Call, mut tx: TaskTx<'_>, why: &str) -> Result<()> {
 
 /// Neither merged nor stopped, as far as anybody can tell now.
 fn left_open(task: &Task, error: &Error, unknown: &Error) -> Error {
-    let why = if error.message == unknown.message {
-        error.message.clone()
-    } else {
-        format!("{}; {}", error.message, unknown.message)
-    };
-    Error::new(
-        error.code,
-        format!("the merge of {} was cut short: {why}", task.label()),
-    )
-    .hint(unknown.hint.clone().unwrap_or_else(|| {
-        text!(
-            "the next command finds out what was done and finishes it, as {}",
-            Action::show(task.label(), false)
-        )
-    }))
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+    let label = task.label();
+    let mut message = format!("the merge of {label} was cut short: {error}");
+    if error.message != unknown.message {
+        message.push_str(&format!("; {unknown}"));
+    }
+    let finishes = text!(
+        "the next command finds out what was done and finishes it, as {}",
+        Action::show(label, false)
+    );
+    Error::new(error.code, message).hint(unknown.hint.clone().unwrap_or(finishes))
 }

@@ -1,7 +1,7 @@
 //! `peek`: what an agent's window shows.
 
 use crate::call::Call;
-use crate::error::{Code, Error, Result, err};
+use crate::error::{Code, Result, err};
 use crate::sessions;
 use crate::store::Place;
 use crate::tmux::{Scrollback, Tmux};
@@ -44,19 +44,18 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
     let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
     let label = view.task.label();
     let run = last_run(&view.history, role).ok_or_else(|| {
-        Error::new(
-            Code::NotFound,
-            if view.task.status.has_started() {
-                format!("{label} has had no {role}")
-            } else {
-                format!("{label} has not been started, so it has no {role}")
-            },
-        )
-        .hint(if view.task.status.has_started() {
-            text!("{} tells which agents it had", Action::show(&label, false))
+        if view.task.status.has_started() {
+            err!(NotFound, "{label} has had no {role}").hint(text!(
+                "{} tells which agents it had",
+                Action::show(&label, false)
+            ))
         } else {
-            text!("start it: {}", Action::spawn(&label, false))
-        })
+            err!(
+                NotFound,
+                "{label} has not been started, so it has no {role}"
+            )
+            .hint(text!("start it: {}", Action::spawn(&label, false)))
+        }
     })?;
     let alive = run.end.is_none() && sessions::run_folder(call, &run.id).is_alive();
     let pane = sessions::pane_of(call, &run.id);
@@ -64,46 +63,32 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
         let shown = pane.map(|pane| Tmux::at(&pane.socket).capture_counted(&pane, lines));
         shown.transpose()
     });
-    match seen {
-        Ok(Some((text, scrollback))) => {
-            return Ok(Screen {
-                run: run.id.clone(),
-                task: view.task,
-                role,
-                text,
-                scrollback,
-                alive,
-                kept: None,
-            });
-        }
+    let (text, scrollback, kept) = match seen {
+        Ok(Some((text, scrollback))) => (text, scrollback, None),
         // An agent that runs is not gone because tmux cannot be asked.
         Err(error) if alive && error.code != Code::NotFound => return Err(error),
         // What was kept needs no tmux.
-        Ok(None) | Err(_) => {}
-    }
-    let path = view
-        .place
-        .path
-        .join(format!("screens/{role}-{}.txt", run.id));
-    let text = std::fs::read_to_string(&path).map_err(|_| {
-        err!(
-            NotFound,
-            "the {role} of {} is gone, and no screen of it was kept",
-            view.task.label()
-        )
-        .hint(text!(
-            "{} says what to do",
-            Action::explain(view.task.label())
-        ))
-    })?;
+        Ok(None) | Err(_) => {
+            let name = format!("screens/{role}-{}.txt", run.id);
+            let path = view.place.path.join(name);
+            let text = std::fs::read_to_string(&path).map_err(|_| {
+                err!(
+                    NotFound,
+                    "the {role} of {label} is gone, and no screen of it was kept"
+                )
+                .hint(text!("{} says what to do", Action::explain(&label)))
+            })?;
+            (last_lines(&text, lines), Scrollback::default(), Some(path))
+        }
+    };
     Ok(Screen {
-        run: run.id.clone(),
+        run: run.id,
         task: view.task,
         role,
-        text: last_lines(&text, lines),
-        scrollback: Scrollback::default(),
+        text,
+        scrollback,
         alive,
-        kept: Some(path),
+        kept,
     })
 }
 

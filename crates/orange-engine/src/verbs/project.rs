@@ -1,8 +1,9 @@
 //! Registering repositories.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result, err, plain};
-use crate::index::list::Filter;
+use crate::error::{Result, err, plain};
+use crate::field_checks::check_branch_name;
+use crate::index::list::{Filter, Listed};
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use crate::verbs::{start, trust};
 use crate::views::list;
@@ -85,11 +86,8 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
     if added.new {
         tracing::info!(project = added.project.name, "project registered");
         note_earlier_tasks(call, &added.project.name)?;
-        let lost = call
-            .projects()?
-            .into_iter()
-            .filter(|other| !other.path.is_dir());
-        for other in lost {
+        let others = call.projects()?.into_iter();
+        for other in others.filter(|other| !other.path.is_dir()) {
             let (name, path) = (&other.name, other.path.display());
             call.notice(text!(
                     "the repository of project {name} is not at {path} any more; if this is it: {}, then {}",
@@ -123,20 +121,11 @@ fn note_earlier_tasks(call: &Call, name: &str) -> Result<()> {
 
 pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result<Project> {
     access::people_only(call, "change a project")?;
-    let path = update
-        .path
-        .clone()
-        .map(|path| repository_at(&path))
-        .transpose()?;
-    let default_branch = update
-        .default_branch
-        .as_deref()
-        .map(check_branch)
-        .transpose()?;
-    let known = call.project_of(name);
-    if path
-        .as_ref()
-        .is_some_and(|path| known.is_some_and(|known| known.path != *path))
+    let path = update.path.as_deref().map(repository_at).transpose()?;
+    let default_branch = update.default_branch.as_deref().map(check_branch);
+    let default_branch = default_branch.transpose()?;
+    if let (Some(path), Some(known)) = (&path, call.project_of(name))
+        && known.path != *path
     {
         // It may be another repository, with other scripts behind the same commands.
         trust::forget_consents(call, name)?;
@@ -155,23 +144,17 @@ pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result
             )
             .hint("one repository is one project"));
         }
-        let mut changed = None;
-        for project in all.iter_mut().filter(|project| project.name == name) {
-            if let Some(path) = &path {
-                project.path.clone_from(path);
-            }
-            if let Some(branch) = &default_branch {
-                project.default_branch.clone_from(branch);
-            }
-            if let Some(size) = update.pool_size {
-                project.pool_size = size;
-            }
-            if update.permissions.is_some() {
-                project.permissions = update.permissions;
-            }
-            changed = Some(project.clone());
+        let project = all.iter_mut().find(|project| project.name == name);
+        let project = project.ok_or_else(|| err!(NotFound, "there is no project {name:?}"))?;
+        if let Some(path) = &path {
+            project.path.clone_from(path);
         }
-        changed.ok_or_else(|| err!(NotFound, "there is no project {name:?}"))
+        if let Some(branch) = &default_branch {
+            project.default_branch.clone_from(branch);
+        }
+        project.pool_size = update.pool_size.unwrap_or(project.pool_size);
+        project.permissions = update.permissions.or(project.permissions);
+        Ok(project.clone())
     })?;
     if path.is_some() {
         follow_repository(call, &project);
@@ -212,22 +195,15 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
     };
     let live = list::list(call, &filter)?;
     if !live.is_empty() && !force {
-        let keys: Vec<String> = live
-            .iter()
-            .take(5)
-            .map(|task| task.key.map_or(task.id.clone(), |key| key.to_string()))
-            .collect();
+        let name_of = |task: &Listed| task.key.map_or(task.id.clone(), |key| key.to_string());
+        let keys: Vec<String> = live.iter().take(5).map(name_of).collect();
         return Err(err!(ConditionUnmet, "project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", "))
             .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
     }
-    let gone = call
-        .project_of(name)
-        .is_some_and(|project| !project.path.is_dir());
-    if !gone {
+    if projects::named(&registry, name)?.path.is_dir() {
         no_slots_left(call, name)?;
     }
-    let store = call.store.clone();
-    let project = projects::change(&store, |all| {
+    let project = projects::change(&call.store, |all| {
         let project = projects::named(all, name)?.clone();
         // First, and under the lock: a repository that gets the name later must not inherit them.
         trust::forget_consents(call, name)?;
@@ -272,17 +248,12 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
             "{} is not inside a git repository",
             real.display()
         )
-        .hint("run `git init` there first, or give the path of a repository")
+        .hint("make a repository there first, or give the path of one")
     })?;
     if let Some(outer) = git::bare::outer_repository(&repository)? {
-        let message = format!(
-            "{} is a bare repository inside the repository {}, so its settings may be somebody else's commands",
-            repository.display(),
-            outer.display()
-        );
-        return Err(Error::new(Code::ConditionUnmet, message).hint(format!(
-            "give the path {}, or move the bare repository out of it if it is yours",
-            outer.display()
+        let (inner, outer) = (repository.display(), outer.display());
+        return Err(err!(ConditionUnmet, "{inner} is a bare repository inside the repository {outer}, so its settings may be somebody else's commands").hint(format!(
+            "give the path {outer}, or move the bare repository out of it if it is yours"
         )));
     }
     // Made readable, such a name leads nowhere.
@@ -298,13 +269,8 @@ fn repository_at(path: &std::path::Path) -> Result<PathBuf> {
 }
 
 fn check_branch(branch: &str) -> Result<String> {
-    if git::valid_branch_name(branch)? {
-        return Ok(branch.to_owned());
-    }
-    Err(
-        err!(Usage, "git does not accept {branch:?} as a branch name")
-            .hint("give the name of the branch that work starts from, such as main"),
-    )
+    let hint = "give the name of the branch that work starts from, such as main";
+    check_branch_name(branch, hint).map(|()| branch.to_owned())
 }
 
 /// A second repository with the same folder name gets a number; a name that was asked for does not.

@@ -1,11 +1,12 @@
 //! Rescues of a task: finding them, looking inside, and bringing back what they hold.
 
-use crate::call::{Call, Caller};
+use crate::call::Call;
 use crate::error::{Code, Result, err};
+use crate::find;
 use crate::rescue::restore::{self, Restored, Shown};
 use crate::rescue::{self, RAW, Rescue, Save};
 use crate::store::Place;
-use crate::views::{find, task};
+use crate::views::task;
 use crate::workspaces::{self, no_workspace};
 use crate::{access, trash, tx};
 use orange_core::history::{Event, Payload, payload};
@@ -96,11 +97,8 @@ fn rescue_owner_gone(call: &Call, text: &str) -> Result<Option<RescueOwner>> {
             if !text.is_empty() && rescue.task_id.starts_with(text) && !known {
                 let folder = call.store.tasks().join(&project.name).join(&rescue.task_id);
                 // Of a slot that nobody had, or of a task that is not there.
-                let stray = call
-                    .store
-                    .workspaces()
-                    .join(rescue::STRAYS)
-                    .join(&rescue.task_id);
+                let strays = call.store.workspaces().join(rescue::STRAYS);
+                let stray = strays.join(&rescue.task_id);
                 found.push(RescueOwner {
                     label: rescue.task_id.clone(),
                     task_id: rescue.task_id,
@@ -129,13 +127,13 @@ fn rescue_owner_gone(call: &Call, text: &str) -> Result<Option<RescueOwner>> {
 }
 
 /// The oldest first.
-pub fn rescues(_call: &Call, owner: &RescueOwner) -> Result<Vec<Rescue>> {
+pub fn rescues(owner: &RescueOwner) -> Result<Vec<Rescue>> {
     rescue::list(&owner.repository, Some(&owner.task_id))
 }
 
 /// One rescue by its name, the beginning of it, or `latest`.
-pub fn rescue_named(call: &Call, owner: &RescueOwner, name: &str) -> Result<Rescue> {
-    let mut all = rescues(call, owner)?;
+pub fn rescue_named(owner: &RescueOwner, name: &str) -> Result<Rescue> {
+    let mut all = rescues(owner)?;
     let see = text!("{} shows them", Action::list_rescues(&owner.label));
     if name == "latest" {
         return rescue::latest(&all).cloned().ok_or_else(|| {
@@ -160,7 +158,7 @@ pub fn rescue_named(call: &Call, owner: &RescueOwner, name: &str) -> Result<Resc
     }
 }
 
-pub fn show_rescue(_call: &Call, owner: &RescueOwner, rescue: &Rescue) -> Result<Shown> {
+pub fn show_rescue(owner: &RescueOwner, rescue: &Rescue) -> Result<Shown> {
     restore::show(&owner.repository, rescue, &owner.raw_folder)
 }
 
@@ -171,7 +169,7 @@ pub fn restore_rescue(
     name: &str,
     to_branch: Option<&str>,
 ) -> Result<RescueRestored> {
-    let rescue = rescue_named(call, owner, name)?;
+    let rescue = rescue_named(owner, name)?;
     let Some(place) = owner.place.clone() else {
         return restore_without_task(call, owner, rescue, to_branch);
     };
@@ -216,8 +214,7 @@ pub fn restore_rescue(
         workspace,
     };
     let event = Event::of(Payload::RescueRestored(restored), call.now());
-    let event = event.by(&call.caller_name());
-    tx.commit(vec![event]).map(drop)?;
+    let _ = tx.commit(vec![event.by(&call.caller_name())])?;
     Ok(RescueRestored { rescue, to })
 }
 
@@ -227,9 +224,7 @@ fn restore_without_task(
     rescue: Rescue,
     to_branch: Option<&str>,
 ) -> Result<RescueRestored> {
-    if let Caller::Agent { .. } = call.caller {
-        access::people_only(call, "restore a rescue of a deleted task")?;
-    }
+    access::people_only(call, "restore a rescue of a deleted task")?;
     let Some(branch) = to_branch else {
         return Err(no_workspace(&owner.label, "is deleted"));
     };

@@ -64,14 +64,14 @@ pub fn respawn(
             Action::retry_hooks(label)
         )));
     }
-    agents::ensure_workspace(call, &mut tx)?;
+    agents::ensure_workspace(&mut tx)?;
     let begin = Begin {
         role,
         prompt,
         run: next_run_id(tx.history(), &tx.task.id, role),
         message: with_undelivered(&tx, role, message.map(str::to_owned)),
     };
-    match start_agent::begin(call, &tx, &begin)? {
+    match start_agent::begin(&tx, &begin)? {
         Begun::Started(event) => {
             tx.given.spawned.push((*event).clone());
             let mut events = heard(&tx, role);

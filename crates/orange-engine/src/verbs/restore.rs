@@ -1,11 +1,12 @@
 //! `restore`: brings a deleted task back.
 
-use crate::call::{self, Call};
+use crate::call::Call;
 use crate::error::{Code, Error, IoContext, Result, err};
 use crate::facts::branch;
+use crate::find;
+use crate::store::locks::Lock;
 use crate::store::{Place, journal};
 use crate::trash::{self, find_among};
-use crate::views::find;
 use crate::{access, event_log, tx};
 use orange_core::history::{Event, EventType};
 use orange_core::task::Task;
@@ -58,7 +59,7 @@ fn explain_not_deleted(
 }
 
 fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
-    let _project = call::lock_project(call, &place.project)?;
+    let _project = call.store.lock(Lock::Project(&place.project))?;
     if !trash::trash_place(call, &place).is_dir() {
         let label = task.label();
         let what = if place.path.exists() {
@@ -92,7 +93,7 @@ fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
     let event = Event::new(EventType::TaskRestored, call.now()).by(&call.caller_name());
     let journal = trash::trash_place(call, &place).join("history.jsonl");
     journal::append(&journal, &[event.to_line()]).doing("write", &journal)?;
-    event_log::tell(task, std::slice::from_ref(&event));
+    event_log::tell(call.spell, task, std::slice::from_ref(&event));
     crash_point("restore.journalled");
     trash::move_from_trash(call, &place)?;
     Ok(tx::lock_marked(call, place)?.task)

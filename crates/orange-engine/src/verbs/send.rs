@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::call::Call;
-use crate::effects::messages::{self, LONGEST};
+use crate::effects::messages::{self, ENDED_BEFORE, LONGEST};
 use crate::error::{Result, err};
 use crate::runs::{RunFolder, Source, State};
 use crate::sessions::{self, lost_workspace};
@@ -29,7 +29,7 @@ pub fn send(
     role: Role,
     text: &str,
     interrupt: bool,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<(Task, Sent)> {
     access::people_only(call, "send messages")?;
     if text.trim().is_empty() {
@@ -63,7 +63,7 @@ pub fn send(
             }),
         );
     };
-    refuse_deleted_workspace(call, &tx, role)?;
+    refuse_deleted_workspace(&tx, role)?;
     let folder = sessions::run_folder(call, &run.id);
     if sessions::is_one_shot(call, &run) {
         return Err(err!(
@@ -77,15 +77,15 @@ pub fn send(
     let mut message = messages::message(call, text);
     message.interrupt = interrupt;
     let id = message.id.clone();
-    messages::tell(call, &mut tx, &run, &by, message)?;
+    messages::tell(&mut tx, &run, &by, message)?;
     let task = tx.commit(Vec::new())?.task;
-    Ok((task, wait_for(&folder, &id, patience)))
+    Ok((task, wait_for(&folder, &id, timeout)))
 }
 
 /// An agent whose folder was deleted cannot do anything about a message.
-fn refuse_deleted_workspace(call: &Call, tx: &TaskTx<'_>, role: Role) -> Result<()> {
-    let lost = lost_workspace::lost_workspace(call, &tx.task, tx.history());
-    if lost.is_none() && !lost_workspace::runs_in_deleted_folder(call, tx.history(), role) {
+fn refuse_deleted_workspace(tx: &TaskTx<'_>, role: Role) -> Result<()> {
+    let lost = lost_workspace::lost_workspace(tx.call, &tx.task, tx.history());
+    if lost.is_none() && !lost_workspace::runs_in_deleted_folder(tx.call, tx.history(), role) {
         return Ok(());
     }
     let label = tx.task.label();
@@ -98,14 +98,14 @@ fn refuse_deleted_workspace(call: &Call, tx: &TaskTx<'_>, role: Role) -> Result<
         )))
 }
 
-fn wait_for(folder: &RunFolder, id: &str, patience: Duration) -> Sent {
-    let deadline = Instant::now() + patience;
+fn wait_for(folder: &RunFolder, id: &str, timeout: Duration) -> Sent {
+    let deadline = Instant::now() + timeout;
     loop {
         match folder.outcome(id) {
             Some(outcome) if outcome.delivered => return Sent::Delivered(outcome.detail),
             Some(outcome) => return Sent::Failed(outcome.detail),
             None if !folder.is_alive() => {
-                return Sent::Failed("the agent ended before it took it".into());
+                return Sent::Failed(ENDED_BEFORE.into());
             }
             None if Instant::now() >= deadline => {
                 let doing = folder

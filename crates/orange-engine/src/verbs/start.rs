@@ -1,19 +1,19 @@
 //! Starting tasks, and the queue of those that could not start yet: by priority, then by age, as far as slots,
 //! dependencies and the limit of running agents allow.
 
-use crate::call::{self, Call, Caller, WANTED};
+use crate::call::{self, Call, Caller};
 use crate::effects::spoken;
 use crate::error::{Code, Result, err};
-use crate::index::list::{Filter, Listed};
+use crate::index::list::Filter;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
-use crate::{access, errand, facts, field_checks, home_record, started_by, tx};
+use crate::{access, facts, started_by, tx};
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Situation};
-use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
-use orange_core::workflow::{Actor, Condition, Intent};
+use orange_core::task::{Field, Priority, Queue, Status, Task};
+use orange_core::workflow::{Condition, Intent};
 use orange_core::{Action, Timestamp, text};
 use serde_json::Value;
 use std::fs;
@@ -118,10 +118,8 @@ pub(crate) fn conditions_of_a_start(call: &Call, task: &Task) -> Result<(Facts, 
         max_rounds: 0,
         now: call.now(),
     };
-    let mut unmet = conditions
-        .into_iter()
-        .filter_map(|condition| machine::meets(condition, situation).err());
-    let unmet = unmet.next();
+    let mut conditions = conditions.into_iter();
+    let unmet = conditions.find_map(|condition| machine::meets(condition, situation).err());
     Ok((facts, unmet))
 }
 
@@ -158,12 +156,8 @@ fn queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> {
     let tx = tx::lock_task(call, place)?;
     if !tx.task.status.has_started() && tx.task.queued_at.is_none() {
         let now = Value::from(call.now().to_string());
-        let changes = FieldMap::from_iter([(Field::QueuedAt.name().to_owned(), now)]);
-        let event = machine::update(&tx.task, changes, Actor::Engine, call.now())
-            .map_err(field_checks::bad_value)?;
-        let events = event.into_iter().map(|event| event.because(why.clone()));
-        let events = events.collect();
-        let task = tx.commit(events)?.task;
+        let event = tx.correction(Field::QueuedAt, now, &why)?;
+        let task = tx.commit(Vec::from_iter(event))?.task;
         return Ok(StartOutcome::Queued(Box::new(task), why));
     }
     let why = started_by_another(&tx.task).unwrap_or(why);
@@ -177,30 +171,61 @@ pub fn run_ready(
     max: Option<usize>,
 ) -> Result<Vec<StartOutcome>> {
     access::people_only(call, "start tasks")?;
-    start_pending(call, projects, max, |task| task.queue == Queue::Active)
+    let statuses = Status::ALL.iter().filter(|status| !status.has_started());
+    let filter = Filter {
+        statuses: statuses.map(|status| status.as_str().to_owned()).collect(),
+        projects: projects.to_vec(),
+        ..Filter::default()
+    };
+    let rows = list::list(call, &filter)?.into_iter().map(|row| row.folder);
+    let ready = in_turn(call, rows, |task| task.queue == Queue::Active);
+    start_each(call, ready, |started, _| {
+        Ok(max.is_some_and(|max| started >= max))
+    })
 }
 
-/// Starts what waits in the queue, if somebody asked for a look.
-pub fn serve_queue(call: &Call) -> Result<usize> {
-    let wanted = call.store.home().join(WANTED);
-    if !wanted.exists() {
-        return Ok(0);
+/// Starts a new task in its turn: who waits in the queue and can start now goes first, as long as there is room for the
+/// new one too: it would take it away from them. Also gives who did.
+pub fn start_in_turn(call: &Call, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
+    let own = call.store.survey(&place.folder()).task;
+    let mut others = Vec::new();
+    if has_queued(call)? && why_not_now(call, &own)?.is_none() {
+        // They were to start by themselves; nobody asks for them now.
+        let engine = call.as_engine();
+        others = start_each(&engine, queued(call)?, |_, task| {
+            Ok(turn(task) >= turn(&own) || why_not_now(call, &own)?.is_some())
+        })?;
     }
-    let Some(_lock) = call.store.try_lock(Lock::Queue)? else {
-        // Whoever has it looks again before letting go.
-        return Ok(0);
-    };
-    let mut count = 0;
-    let this = call.as_engine();
-    while let Ok(asked) = fs::read(&wanted) {
-        let started = start_pending(&this, &[], None, |task| task.queued_at.is_some())?;
-        count += started.len();
-        // Asked for again meanwhile: look again.
-        if fs::read(&wanted).is_ok_and(|now| now == asked) {
-            let _ = fs::remove_file(&wanted);
-        }
+    let started = others.into_iter().filter_map(|outcome| match outcome {
+        StartOutcome::Started(changed) => Some(changed.done.task),
+        StartOutcome::Queued(..) => None,
+    });
+    let others = started.collect();
+    let task = call.store.survey(&place.folder()).task;
+    match StartOutcome::by_another(&task) {
+        Some(outcome) => Ok((outcome, others)),
+        None => Ok((start(call, place, false)?, others)),
     }
-    Ok(count)
+}
+
+/// Who waits in the queue, in the order in which they start.
+pub(crate) fn queued(call: &Call) -> Result<Vec<(Place, Task)>> {
+    let folders = call.index()?.queued()?.into_iter();
+    Ok(in_turn(call, folders, |task| {
+        !task.status.has_started() && task.queued_at.is_some()
+    }))
+}
+
+fn in_turn(
+    call: &Call,
+    folders: impl Iterator<Item = String>,
+    wanted: impl Fn(&Task) -> bool,
+) -> Vec<(Place, Task)> {
+    let found = folders.map(|folder| (call.store.place(&folder), call.store.survey(&folder)));
+    let usable = found.filter(|(_, found)| found.damaged.is_none() && wanted(&found.task));
+    let mut tasks: Vec<_> = usable.map(|(place, found)| (place, found.task)).collect();
+    tasks.sort_by_key(|(_, task)| turn(task));
+    tasks
 }
 
 /// Does a task wait in the queue?
@@ -208,59 +233,30 @@ pub(crate) fn has_queued(call: &Call) -> Result<bool> {
     Ok(!call.index()?.queued()?.is_empty())
 }
 
-/// Has somebody look at the queue if that was asked for, without waiting for it.
-pub fn leave_queue_to_errand(call: &Call) {
-    if home_record::copied_from(call).is_none()
-        && call.store.home().join(WANTED).exists()
-        && let Err(error) = errand::start(&call.orange, call.store.home(), &["queue"])
-    {
-        tracing::warn!(%error, "nobody looks at the queue");
-    }
-}
-
-fn start_pending(
+/// Starts those of these tasks that nothing holds back, until `enough` says so, by how many have started and who is next.
+pub(crate) fn start_each(
     call: &Call,
-    projects: &[String],
-    max: Option<usize>,
-    wanted: impl Fn(&Task) -> bool,
+    tasks: Vec<(Place, Task)>,
+    enough: impl Fn(usize, &Task) -> Result<bool>,
 ) -> Result<Vec<StartOutcome>> {
-    let filter = Filter {
-        statuses: not_started(),
-        projects: projects.to_vec(),
-        ..Filter::default()
-    };
-    let mut pending: Vec<(Listed, Task)> = Vec::new();
-    for row in list::list(call, &filter)? {
-        let task = call.store.survey(&row.folder).task;
-        if row.damaged.is_none() && wanted(&task) {
-            pending.push((row, task));
-        }
-    }
-    pending.sort_by_key(|(_, task)| turn(task));
     let mut outcomes = Vec::new();
-    for (row, task) in pending {
-        if max.is_some_and(|max| outcomes.len() >= max) {
+    for (place, task) in tasks {
+        if enough(outcomes.len(), &task)? {
             break;
         }
         if why_not_now(call, &task)?.is_some() {
             continue;
         }
-        let place = call.store.place(&row.folder);
+        let folder = place.folder();
         match start(call, place, false) {
             Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
             Ok(StartOutcome::Queued(..)) => {}
             // Another command was quicker.
-            Err(_) if call.store.survey(&row.folder).task.status.has_started() => {}
+            Err(_) if call.store.survey(&folder).task.status.has_started() => {}
             Err(error) => call.notice(format!("{} was not started: {error}", task.label())),
         }
     }
     Ok(outcomes)
-}
-
-/// The statuses of tasks that have not been started.
-fn not_started() -> Vec<String> {
-    let statuses = Status::ALL.iter().filter(|status| !status.has_started());
-    statuses.map(|status| status.as_str().to_owned()).collect()
 }
 
 /// What to say of a task that another command started at the same moment; None if it still waits.
@@ -271,7 +267,7 @@ fn started_by_another(task: &Task) -> Option<String> {
 }
 
 /// Who comes first: the more urgent, then who has waited longer.
-pub(crate) fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
+fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
     let since = task.queued_at.unwrap_or(task.created_at);
     (task.priority, since, task.key)
 }

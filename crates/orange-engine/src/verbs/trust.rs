@@ -1,7 +1,6 @@
 //! `project trust`: a person's consent to the commands of a repository.
 
 use crate::call::{self, Call};
-use crate::database::Database;
 use crate::error::Result;
 use crate::verbs::start;
 use crate::workspaces::consents::Offer;
@@ -47,8 +46,6 @@ pub fn may_trust(call: &Call) -> Result<()> {
 
 /// Also without orange.db, which then holds none.
 pub(crate) fn forget_consents(call: &Call, project: &str) -> Result<usize> {
-    if !Database::path_in(call.store.home()).exists() {
-        return Ok(0);
-    }
-    call.with_database(|database| database.revoke_consents(project))
+    let revoked = call.with_existing_database(|database| database.revoke_consents(project))?;
+    Ok(revoked.unwrap_or(0))
 }

@@ -5,14 +5,14 @@ pub mod link;
 pub mod slot;
 
 use crate::call::Call;
-use crate::checks;
-use crate::effects::merge::words;
+use crate::effects::merge::conflict_text;
 use crate::error::{Code, Error, Result};
 use crate::facts::{self, is_without_work};
 use crate::git::{self, merge};
 use crate::projects::Project;
-use crate::testimony::{self, Testimony};
+use crate::seal_checks::{self, SealCheck};
 use crate::views::concerns::link::committed_links;
+use crate::{checks, rules};
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, EventType, History};
@@ -64,56 +64,57 @@ pub(crate) fn merge_concerns(
 ) -> Result<Vec<Concern>> {
     // A merge is decided without lines of somebody else, but a person hears that there are some.
     let written = facts::written_history(call, task).unwrap_or_else(|| history.clone());
-    let as_written = testimony::testimony(call, &task.id, &written);
-    let mut concerns: Vec<Concern> = unconfirmed(&as_written, &written).into_iter().collect();
-    let testimony = testimony::testimony(call, &task.id, history);
-    let evidence = testimony.evidence(history);
-    match &evidence.review {
-            None if task.offers(Intent::Merge) => {
-                let moved = evidence.reviewing.as_ref();
-                let by_person = moved.is_some_and(|said| said.by == "human");
-                concerns.push(Concern::plain(if by_person { "a person took it over when it was stuck, and no review of it has passed" } else { "no review of it has passed" }));
-            }
-            None if deferred(&testimony.without_forged(history)).is_some() => {
-                concerns.push(Concern::plain(
-                    "its review passed, but its check is not over",
-                ));
-            }
-            None => concerns.push(Concern::plain(format!(
-                "it is {}: no review of it has passed",
-                task.status
-            ))),
-            Some(review) => match (&review.head, head) {
-                (Some(reviewed), Some(head)) if reviewed != head => {
-                    concerns.push(since_review(project, task, reviewed, head)?);
-                }
-                (None, Some(_)) if review.by == FILE => concerns.push(Concern::plain(
-                    "its review passed before Orange had the task: TASK.md says so, and nobody noted which commit was reviewed",
-                )),
-                (None, Some(_)) => concerns.push(Concern::plain(
-                    "nobody noted which commit was reviewed, so there may be others since",
-                )),
-                (Some(_) | None, Some(_) | None) => {}
-            },
+    let as_written = seal_checks::check_seals(call, &task.id, &written);
+    let mut concerns = Vec::from_iter(unconfirmed(&as_written, &written));
+    let sealed = seal_checks::check_seals(call, &task.id, history);
+    let evidence = sealed.evidence(history);
+    let reviewed = match &evidence.review {
+        None if task.offers(Intent::Merge) => {
+            let moved = evidence.reviewing.as_ref();
+            let by_person = moved.is_some_and(|said| said.by == "human");
+            Some(Concern::plain(if by_person {
+                "a person took it over when it was stuck, and no review of it has passed"
+            } else {
+                "no review of it has passed"
+            }))
         }
+        None if deferred(&sealed.without_forged(history)).is_some() => Some(Concern::plain(
+            "its review passed, but its check is not over",
+        )),
+        None => Some(Concern::plain(format!(
+            "it is {}: no review of it has passed",
+            task.status
+        ))),
+        Some(review) => match (&review.head, head) {
+            (Some(reviewed), Some(head)) if reviewed != head => {
+                Some(since_review(project, task, reviewed, head)?)
+            }
+            (None, Some(_)) if review.by == FILE => Some(Concern::plain(
+                "its review passed before Orange had the task: TASK.md says so, and nobody noted which commit was reviewed",
+            )),
+            (None, Some(_)) => Some(Concern::plain(
+                "nobody noted which commit was reviewed, so there may be others since",
+            )),
+            (Some(_) | None, Some(_) | None) => None,
+        },
+    };
+    concerns.extend(reviewed);
     let reviewed = evidence.review.and_then(|review| review.head);
     if let Some(verified) = &evidence.verify {
         let not_run = verified.result.outcome == Outcome::NotRun;
-        if not_run && checks::should_be_checked(call, task) {
-            concerns.push(Concern::unchecked(verified.words()))
+        concerns.extend(if not_run && checks::should_be_checked(call, task) {
+            Some(Concern::unchecked(verified.words()))
         } else {
-            concerns.extend(check_concern(verified, head, reviewed.as_deref()))
-        }
+            check_concern(verified, head, reviewed.as_deref())
+        });
     }
     if let Some(verdict) = &evidence.verdict {
         concerns.extend(review_concern(verdict));
     }
-    if let Some(lost) = lost_events(history) {
-        concerns.push(Concern::plain(lost));
-    }
+    concerns.extend(lost_events(history));
     concerns.extend(slot::slot_concerns(call, task, project, head)?);
     concerns.extend(committed_links(task, project, head)?);
-    concerns.extend(without_result(&testimony.without_forged(history)));
+    concerns.extend(without_result(&sealed.without_forged(history)));
     if let Some(Err(detail)) = facts::worktree(call, task)? {
         concerns.push(Concern::plain(format!(
                 "what is not committed is not part of it, and is saved before its slot is given back: {detail}"
@@ -137,13 +138,8 @@ pub(crate) fn has_no_work(call: &Call, task: &Task, history: &History) -> bool {
     let Some(project) = call.project_of(&task.project) else {
         return false;
     };
-    is_without_work(
-        task,
-        history,
-        &project,
-        facts::head_of(call, task).as_deref(),
-    )
-    .unwrap_or(false)
+    let head = facts::head_of(call, task);
+    is_without_work(task, history, &project, head.as_deref()).unwrap_or(false)
         && matches!(slot::work_beside_branch(call, task, &project), Ok(None))
 }
 
@@ -178,19 +174,19 @@ fn review_concern(verdict: &Verdict) -> Option<Concern> {
 }
 
 /// A journal that lost events says what TASK.md said then, and anybody can write that.
-fn lost_events(history: &History) -> Option<String> {
+fn lost_events(history: &History) -> Option<Concern> {
     let mut newest_first = history.events.iter().rev();
     let lost = newest_first.find(|event| event.kind == EventType::JournalRecovered)?;
     let date = lost.timestamp.to_zoned(jiff::tz::TimeZone::UTC).date();
-    Some(format!(
+    Some(Concern::plain(format!(
         "its journal lost events on {date}, and its fields are what TASK.md said then: look at them"
-    ))
+    )))
 }
 
 /// What the journal says although Orange did not write it, and what it lacks although Orange wrote it.
-fn unconfirmed(testimony: &Testimony, history: &History) -> Option<Concern> {
-    let claims = testimony.doubts(history);
-    let what = match (claims.as_slice(), testimony.incomplete) {
+fn unconfirmed(sealed: &SealCheck, history: &History) -> Option<Concern> {
+    let claims = sealed.doubts(history);
+    let what = match (claims.as_slice(), sealed.incomplete) {
         ([], false) => return None,
         ([], true) => {
             "history.jsonl lacks lines about its status and checks that Orange wrote".to_owned()
@@ -200,7 +196,7 @@ fn unconfirmed(testimony: &Testimony, history: &History) -> Option<Concern> {
             claims.join("; ")
         ),
     };
-    let why = match &testimony.unreadable {
+    let why = match &sealed.unreadable {
         Some(why) => why.clone(),
         None => "an older Orange wrote it, or orange.db was replaced, or an agent wrote it: look for yourself".to_owned(),
     };
@@ -230,18 +226,11 @@ fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> R
     }
     // What came with the target is not the task's own.
     let target = task.target(&project.default_branch);
-    let mut known = vec![reviewed.to_owned()];
-    for place in ["heads", "remotes/origin"] {
-        known.extend(git::commit_of(
-            &project.path,
-            &format!("refs/{place}/{target}"),
-        )?);
-    }
+    let mut known = rules::tips(&project.path, target)?;
+    known.push(reviewed.to_owned());
     let commits = merge::commits(&project.path, head, &known)?;
-    let mut details: Vec<String> = commits
-        .iter()
-        .rev()
-        .take(NAMED)
+    let newest = commits.iter().rev().take(NAMED);
+    let mut details: Vec<String> = newest
         .map(|commit| format!("{} {}", git::short(&commit.id), commit.subject()))
         .collect();
     if commits.len() > NAMED {
@@ -287,19 +276,18 @@ pub(crate) fn merge_trouble(call: &Call, task: &Task, history: &History) -> Opti
     let (target, onto) = (last.target?, last.onto?);
     let same_head = facts::head_of(call, task).as_deref() == last.head;
     let at = |reference: String| git::commit_of(&project.path, &reference).ok().flatten();
-    let places = [
-        format!("refs/heads/{target}"),
-        format!("refs/remotes/origin/{target}"),
-    ];
-    let at_onto = |place: &String| at(place.clone()).as_deref() == Some(onto);
-    let same_target = places.iter().position(at_onto)?;
+    let is_here = at(format!("refs/heads/{target}")).as_deref() == Some(onto);
+    if !is_here && at(format!("refs/remotes/origin/{target}")).as_deref() != Some(onto) {
+        return None;
+    }
     let paths: Vec<&str> = conflicts.iter().map(|one| one.path.as_str()).collect();
     let all = last.files.unwrap_or(paths.len());
     same_head.then(|| Conflicts {
-        files: words::listed(&paths, all),
-        bring: match same_target {
-            0 => target.to_owned(),
-            _ => format!("origin/{target}"),
+        files: conflict_text::listed(&paths, all),
+        bring: if is_here {
+            target.to_owned()
+        } else {
+            format!("origin/{target}")
         },
     })
 }

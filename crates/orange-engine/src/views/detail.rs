@@ -117,7 +117,7 @@ pub fn detail(
             diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
             evidence: evidence::evidence_view(call, &view),
             events: with_history.then(|| history.events.clone()),
-            timeline: with_history.then(|| timeline(call, history)),
+            timeline: with_history.then(|| timeline(history)),
             messages: open_messages(history),
             agents,
             view,
@@ -125,7 +125,7 @@ pub fn detail(
     })
 }
 
-fn timeline(_call: &Call, history: &History) -> Vec<TimelineEntry> {
+fn timeline(history: &History) -> Vec<TimelineEntry> {
     let entries = timeline::timeline(history).into_iter();
     entries
         .map(|entry| TimelineEntry {

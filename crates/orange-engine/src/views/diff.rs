@@ -9,7 +9,7 @@ use crate::git::{self, short};
 use crate::views::diff_stat::merged;
 use crate::views::task::TaskView;
 use crate::views::workspace_state;
-use crate::{testimony, workspaces};
+use crate::{rules, seal_checks, workspaces};
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;
@@ -117,8 +117,8 @@ pub fn comparison(call: &Call, view: &TaskView, of: DiffOf) -> Result<Comparison
     match (of, merged(task, &view.history)) {
         (DiffOf::SinceReview, _) => {
             // A review that somebody else wrote into the journal would hide what came before it.
-            let testimony = testimony::testimony(call, &task.id, &view.history);
-            since_review(&repository, view, testimony.evidence(&view.history))
+            let sealed = seal_checks::check_seals(call, &task.id, &view.history);
+            since_review(&repository, view, sealed.evidence(&view.history))
         }
         (_, Some(event)) => merged_work(&repository, task, event),
         (_, None) => own_work(call, &repository, view),
@@ -127,7 +127,6 @@ pub fn comparison(call: &Call, view: &TaskView, of: DiffOf) -> Result<Comparison
 
 /// Git's own diff, handed over piece by piece.
 pub fn diff(
-    _call: &Call,
     comparison: &Comparison,
     shape: Shape,
     files: &[OsString],
@@ -138,11 +137,7 @@ pub fn diff(
 }
 
 /// The files that differ.
-pub fn diff_files(
-    _call: &Call,
-    comparison: &Comparison,
-    files: &[OsString],
-) -> Result<Vec<FileChange>> {
+pub fn diff_files(comparison: &Comparison, files: &[OsString]) -> Result<Vec<FileChange>> {
     let found = diff::files(&comparison.sides, files);
     found.map_err(|error| about_paths(error, files))
 }
@@ -164,16 +159,12 @@ fn own_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Compariso
     let task = &view.task;
     let (head, notes) = head(repository, view)?;
     // A project that is not registered any more has told nobody else.
-    let project = call.project_of(&task.project);
-    let default = match project {
+    let default = match call.project_of(&task.project) {
         Some(project) => project.default_branch,
         None => git::default_branch(repository)?,
     };
     let target = task.target(&default);
-    let mut targets = Vec::new();
-    for place in ["refs/heads", "refs/remotes/origin"] {
-        targets.extend(git::commit_of(repository, &format!("{place}/{target}"))?);
-    }
+    let targets = rules::tips(repository, target)?;
     if targets.is_empty() {
         return Err(err!(
             NotFound,
@@ -256,16 +247,11 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
         evidence.reviewing,
         evidence.review,
     ];
-    let noted = said
-        .into_iter()
-        .flatten()
-        .filter(|said| said.head.is_some());
+    let noted = said.into_iter().flatten();
+    let noted = noted.filter(|said| said.head.is_some());
     let last = noted.max_by_key(|said| said.at).and_then(|said| said.head);
-    let gone = format!(
-        "there is no branch {} in {}",
-        task.branch,
-        repository.display()
-    );
+    let (branch, folder) = (&task.branch, repository.display());
+    let gone = format!("there is no branch {branch} in {folder}");
     let Some(last) = last else {
         let label = task.label();
         let hint = if task.status.has_started() {
@@ -284,11 +270,9 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
     };
     match git::commit_of(repository, &last)? {
         Some(head) => {
-            let note = format!(
-                "the branch {} is gone; this is its work as it was noted, at {}",
-                task.branch,
-                short(&head)
-            );
+            let at = short(&head);
+            let note =
+                format!("the branch {branch} is gone; this is its work as it was noted, at {at}");
             Ok((head, vec![note]))
         }
         None => Err(err!(
@@ -296,21 +280,18 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
             "{gone}, and its last noted commit {} is gone too",
             short(&last)
         )
-        .hint("a clone that still has it can bring it back: `git fetch` or `git push` it here")),
+        .hint("a clone that still has it can bring it back: fetch from there, or push it here")),
     }
 }
 
 fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Result<Comparison> {
     let task = &view.task;
+    let label = task.label();
+    let all_of_it = text!("{} shows all of its work", Action::diff(&label));
     let verdict = evidence.verdict.map(|verdict| verdict.said);
     let said = |said: Option<Statement>| said.and_then(|said| said.head);
     let Some(reviewed) = said(evidence.review).or_else(|| said(verdict)) else {
-        return Err(
-            err!(ConditionUnmet, "{} has not been reviewed yet", task.label()).hint(text!(
-                "{} shows all of its work",
-                Action::diff(task.label())
-            )),
-        );
+        return Err(err!(ConditionUnmet, "{label} has not been reviewed yet").hint(all_of_it));
     };
     let Some(from) = git::commit_of(repository, &reviewed)? else {
         return Err(err!(
@@ -319,10 +300,7 @@ fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Resul
             short(&reviewed),
             repository.display()
         )
-        .hint(text!(
-            "{} shows all of its work",
-            Action::diff(task.label())
-        )));
+        .hint(all_of_it));
     };
     let (head, mut notes) = head(repository, view)?;
     let commits = git::commits_ahead(repository, &head, &from)?;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// A list shows what is known by then; a repository that hangs or is huge must not hold it up. What git said until
 /// then is remembered, so that the next look gets further.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A branch and what it is compared with, as they are now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,13 +44,6 @@ struct Repository {
     targets: HashMap<String, Vec<String>>,
 }
 
-/// What a look found.
-enum Look {
-    Known(DiffStat),
-    /// Git has to be asked.
-    Moved(Tips),
-}
-
 impl Known {
     fn of(projects: Vec<Project>) -> Known {
         let named = |project: Project| (project.name.clone(), project);
@@ -65,7 +58,7 @@ impl Known {
         let mut all = self.repositories.borrow_mut();
         if !all.contains_key(project) {
             let repository = Repository {
-                branches: Branches::of(&known.path, PATIENCE),
+                branches: Branches::of(&known.path, TIMEOUT),
                 targets: HashMap::new(),
             };
             all.insert(project.to_owned(), repository);
@@ -88,33 +81,26 @@ impl Known {
 
 /// Where a target is, here and as the remote has it. Both count: what either has is nobody's own any more.
 fn tips_of(branches: &Branches, target: &str) -> Vec<String> {
-    let places = [
-        format!("refs/heads/{target}"),
-        format!("refs/remotes/origin/{target}"),
-    ];
-    let mut tips: Vec<String> = places
-        .iter()
-        .filter_map(|place| branches.commit(place))
-        .collect();
+    let places = ["heads", "remotes/origin"].map(|place| format!("refs/{place}/{target}"));
+    let tips = places.iter().filter_map(|place| branches.commit(place));
+    let mut tips: Vec<String> = tips.collect();
     tips.dedup();
     tips
 }
 
-fn look(index: &Index, tips: Tips) -> Look {
+/// What is known without git; gives the tips back about which git has to be asked.
+fn look(index: &Index, tips: Tips) -> std::result::Result<DiffStat, Tips> {
     if tips.targets.contains(&tips.head) {
         // As it was made: nobody need be asked.
-        return Look::Known(DiffStat {
+        return Ok(DiffStat {
             base: Some(tips.head.clone()),
             head: tips.head,
             ..DiffStat::default()
         });
     }
-    match index.diff_stat(&tips.project, &tips.branch) {
-        Some(kept) if kept.stat.head == tips.head && kept.targets == tips.targets => {
-            Look::Known(kept.stat)
-        }
-        _ => Look::Moved(tips),
-    }
+    let kept = index.diff_stat(&tips.project, &tips.branch);
+    let is_same = |kept: &KeptStat| kept.stat.head == tips.head && kept.targets == tips.targets;
+    kept.filter(is_same).map(|kept| kept.stat).ok_or(tips)
 }
 
 /// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
@@ -164,15 +150,15 @@ pub fn diff_stat(call: &Call, task: &Task, history: &History) -> Option<(DiffSta
         None => known.tips(&task.project, &task.branch, Some(&target))?,
     };
     let stat = match look(call.index().ok()?, tips) {
-        Look::Known(stat) => stat,
-        Look::Moved(tips) => measure_branches(call, &known, vec![tips]).pop()?.stat,
+        Ok(stat) => stat,
+        Err(tips) => measure_branches(call, &known, vec![tips]).pop()?.stat,
     };
     Some((stat, target))
 }
 
 /// Asks git about branches that moved, and remembers what it says.
 fn measure_branches(call: &Call, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let mut groups: BTreeMap<(PathBuf, Vec<String>), Vec<Tips>> = BTreeMap::new();
     for tips in moved {
         if let Some(project) = known.projects.get(&tips.project) {
@@ -211,23 +197,21 @@ fn measure_group(
         let size = match span.commits {
             0 => Some(Size::default()),
             // The target moved, the branch did not: what it changes is the same.
-            _ => call
-                .index()?
-                .diff_stat(&tips.project, &tips.branch)
-                .and_then(|kept| {
-                    let stat = kept.stat;
-                    (stat.head == tips.head && stat.base == span.base).then_some(Size {
-                        files: stat.files,
-                        added: stat.added,
-                        deleted: stat.deleted,
-                    })
-                }),
+            _ => {
+                let kept = call.index()?.diff_stat(&tips.project, &tips.branch);
+                let kept = kept.map(|kept| kept.stat);
+                let kept = kept.filter(|kept| kept.head == tips.head && kept.base == span.base);
+                kept.map(|kept| Size {
+                    files: kept.files,
+                    added: kept.added,
+                    deleted: kept.deleted,
+                })
+            }
         };
         found.push((tips, span, size));
     }
-    let open: Vec<(Option<&str>, &str)> = found
-        .iter()
-        .filter(|(_, _, size)| size.is_none())
+    let open = found.iter().filter(|(_, _, size)| size.is_none());
+    let open: Vec<(Option<&str>, &str)> = open
         .map(|(tips, span, _)| (span.base.as_deref(), tips.head.as_str()))
         .collect();
     let mut sizes = sizes(repository, &open, Some(until))?.into_iter();
@@ -247,7 +231,7 @@ fn measure_group(
             },
         })
     };
-    Ok(found.clone().into_iter().filter_map(stat).collect())
+    Ok(found.into_iter().filter_map(stat).collect())
 }
 
 /// What is remembered of the active tasks of a list. Gives those about which git has to be asked.
@@ -262,8 +246,8 @@ fn fill(known: &Known, index: &Index, rows: &mut [Listed]) -> Vec<Tips> {
             continue;
         };
         match look(index, tips) {
-            Look::Known(stat) => row.diff = Some(Box::new(stat)),
-            Look::Moved(tips) => moved.push(tips),
+            Ok(stat) => row.diff = Some(Box::new(stat)),
+            Err(tips) => moved.push(tips),
         }
     }
     moved

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::views::task::TaskView;
-use crate::{checks, facts, testimony};
+use crate::{checks, facts, seal_checks};
 use orange_core::evidence::Evidence;
 use serde::Serialize;
 
@@ -26,14 +26,14 @@ pub struct EvidenceView {
 }
 
 pub(crate) fn evidence_view(call: &Call, view: &TaskView) -> EvidenceView {
-    let testimony = testimony::testimony(call, &view.task.id, &view.history);
-    let evidence = testimony.evidence(&view.history);
+    let sealed = seal_checks::check_seals(call, &view.task.id, &view.history);
+    let evidence = sealed.evidence(&view.history);
     let head = facts::branch_head(call, &view.task);
     EvidenceView {
         verifying: checks::check_under_way(call, &view.place, &view.history),
-        unconfirmed: testimony.unconfirmed(&view.history),
-        incomplete: testimony.incomplete,
-        unreadable: testimony.unreadable,
+        unconfirmed: sealed.unconfirmed(&view.history),
+        incomplete: sealed.incomplete,
+        unreadable: sealed.unreadable,
         moved_since_review: moved(&evidence, head.as_deref()),
         evidence,
         head,

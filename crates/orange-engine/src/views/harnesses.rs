@@ -6,21 +6,19 @@ use crate::harness::probe::Probe;
 use crate::harness::{self, Harness};
 use crate::sessions::programs::{self, Listed};
 use crate::settings;
+use crate::settings::harness::find_harness;
 
 /// Every harness that can be named, but the one that starts nothing.
 pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {
-    let (config, orange) = (settings::config(call)?.clone(), call.orange.clone());
-    let names = harness::names(&config);
-    let found = names.iter().filter(|name| *name != harness::NONE);
-    let found: Result<Vec<Option<Harness>>> = found
-        .map(|name| harness::find(name, &config, &orange))
-        .collect();
-    let found: Vec<Harness> = found?.into_iter().flatten().collect();
+    let names = harness::names(settings::config(call)?);
+    let names = names.iter().filter(|name| *name != harness::NONE);
+    let found = names.map(|name| find_harness(call, name));
+    let found: Vec<Option<Harness>> = found.collect::<Result<_>>()?;
     let probe = programs::probe(call);
     Ok(std::thread::scope(|threads| {
         // Some take half a second to say their version.
         let ask = |harness: Harness| threads.spawn(move || listed(&probe, &harness));
-        let asked: Vec<_> = found.into_iter().map(ask).collect();
+        let asked: Vec<_> = found.into_iter().flatten().map(ask).collect();
         let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
         answers.collect()
     }))

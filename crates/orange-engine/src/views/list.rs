@@ -5,11 +5,11 @@ use crate::error::Result;
 use crate::index::list::{Deleted, Filter, Listed, Listing};
 use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
-use crate::sessions::lost_workspace::mark;
+use crate::sessions::lost_workspace::{lost_workspaces, mark};
 use crate::sessions::{LiveAgent, LiveAgents, SessionState};
 use crate::trash;
 use crate::views::agents::activity;
-use crate::views::{diff_stat, lost_workspaces, search};
+use crate::views::{diff_stat, search};
 use orange_core::exit::{is_expected, role_of};
 use orange_core::id::Key;
 use orange_core::task::Status;
@@ -116,7 +116,7 @@ pub fn list_as<T>(call: &Call, filter: &Filter, show: impl Fn(Listing) -> T) -> 
     refuse_unknown(call, &filter.projects)?;
     let looked_up = search::look_up(call, filter);
     let filter = looked_up.as_ref().unwrap_or(filter);
-    let lost = lost_workspaces::lost_workspaces(call);
+    let lost = lost_workspaces(call);
     let show = |mut listing: Listing| {
         mark(&mut listing.rows, &lost);
         show(listing)

@@ -3,7 +3,7 @@
 use crate::call::{self, Call};
 use crate::error::{Code, Result};
 use crate::projects::Project;
-use crate::prompt::{PromptExtra, Prompts, built_in, source_in};
+use crate::prompt::{Prompts, built_in, source_in};
 use crate::views::task::TaskView;
 use crate::{rules, settings};
 use orange_core::prompt::{self, PromptName};
@@ -11,12 +11,8 @@ use orange_core::prompt::{self, PromptName};
 /// The same for a person who wants to see it: no message, and what is missing as it is now.
 pub fn prompt_preview(call: &Call, view: &TaskView, name: PromptName) -> Result<String> {
     let max_rounds = settings::max_rounds(call, &view.task)?;
-    let missing = prompt::missing(&view.task, &view.body, max_rounds);
-    let extra = PromptExtra {
-        message: String::new(),
-        missing: missing.unwrap_or_default(),
-    };
-    crate::prompt::prompt_for(call, &view.task, name, &extra)
+    let missing = prompt::missing(&view.task, &view.body, max_rounds).unwrap_or_default();
+    crate::prompt::prompt_for(call, &view.task, name, "", &missing)
 }
 
 /// Every prompt as new work of a project would get it; without one, those of Orange.

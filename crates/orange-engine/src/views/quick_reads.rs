@@ -7,7 +7,7 @@ use crate::rescue::{self, Rescue};
 use std::time::Duration;
 
 /// A person waits with a finger on the Tab key.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Every task that index.db knows, those that need a person first and those that are over last.
 pub fn quick_tasks(call: &Call) -> Vec<Listed> {
@@ -21,7 +21,7 @@ pub fn quick_tasks(call: &Call) -> Vec<Listed> {
 /// The branches of a project's repository.
 pub fn quick_branches(call: &Call, project: &str) -> Vec<String> {
     match call.project_of(project) {
-        Some(project) => Branches::of(&project.path, PATIENCE).local(),
+        Some(project) => Branches::of(&project.path, TIMEOUT).local(),
         None => Vec::new(),
     }
 }

@@ -70,13 +70,8 @@ impl<'a> TaskResult<'a> {
 }
 
 fn details<S: Serializer>(spawned: &Option<&[Event]>, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(
-        spawned
-            .iter()
-            .copied()
-            .flatten()
-            .map(|event| event.details()),
-    )
+    let spawned = spawned.iter().copied().flatten();
+    to.collect_seq(spawned.map(|event| event.details()))
 }
 
 /// Where a new task comes from.

@@ -9,6 +9,7 @@ use crate::settings::{self, outside, told_of};
 use orange_core::config::{Config, Layer, Mistake, Repository, Said, Setting};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A setting as it counts.
@@ -198,14 +199,10 @@ impl Layers<'_> {
                 let own = self.user.said().iter().map(|said| &said.key);
                 let own = own.chain(self.user.bad.iter().map(|bad| &bad.key));
                 let own = own.chain(self.overrides.iter().map(|said| &said.key));
-                let mut named: Vec<String> = own
-                    .filter(|key| key.starts_with("harness."))
-                    .cloned()
-                    .collect();
-                named.sort();
-                named.dedup();
+                let named = own.filter(|key| key.starts_with("harness.")).cloned();
+                let named: BTreeSet<String> = named.collect();
                 if !named.is_empty() {
-                    keys = named;
+                    keys = named.into_iter().collect();
                 }
             }
             all.extend(keys.into_iter().map(|key| self.setting(setting, key)));
@@ -214,22 +211,27 @@ impl Layers<'_> {
     }
 
     fn setting(&self, setting: &'static Setting, key: String) -> SettingView {
-        if let Some(bad) = self.user.bad.iter().find(|bad| bad.key == key) {
-            return SettingView {
-                setting,
-                key,
-                value: bad.value.clone(),
-                sources: vec![self.in_file(bad.line)],
-                mistake: Some(bad.mistake.clone()),
-            };
+        let bad = self.user.bad.iter().find(|bad| bad.key == key);
+        let (value, sources) = match bad {
+            Some(bad) => (bad.value.clone(), vec![self.in_file(bad.line)]),
+            None => self.counted(setting, &key),
+        };
+        SettingView {
+            setting,
+            key,
+            value,
+            sources,
+            mistake: bad.map(|bad| bad.mistake.clone()),
         }
+    }
+
+    /// The value that counts, and where it comes from.
+    fn counted(&self, setting: &Setting, key: &str) -> (Value, Vec<Source>) {
         let mut said: Vec<(Value, Source)> = Vec::new();
-        let theirs = self.repository.get(&key).map(|said| self.theirs(said));
-        let own = self.overridden(setting, &key);
-        let own = own.or_else(|| {
-            self.user
-                .get(&key)
-                .map(|said| (said.value(), self.in_file(said.line)))
+        let theirs = self.repository.get(key).map(|said| self.theirs(said));
+        let own = self.overridden(setting, key).or_else(|| {
+            let said = self.user.get(key)?;
+            Some((said.value(), self.in_file(said.line)))
         });
         let outside = own
             .as_ref()
@@ -258,13 +260,7 @@ impl Layers<'_> {
         if sources.is_empty() {
             sources.push(Source::Default);
         }
-        SettingView {
-            setting,
-            key,
-            value,
-            sources,
-            mistake: None,
-        }
+        (value, sources)
     }
 
     fn in_file(&self, line: usize) -> Source {

@@ -11,7 +11,6 @@ use crate::views::{as_text, why};
 use crate::{facts, home_record, sessions, trash, tx};
 use orange_core::attention::{attention, unmerged};
 use orange_core::history::{Event, EventType, History, HookOutcome, HookState};
-use orange_core::id::stored_reference;
 use orange_core::machine::Linked;
 use orange_core::reconcile::Broken;
 use orange_core::runs::{Run, open_runs};
@@ -123,10 +122,7 @@ pub fn view(call: &Call, place: Place) -> Result<TaskView> {
     }
     if needs_order {
         match tx::lock_task(call, place.clone()) {
-            Ok(tx) => {
-                drop(tx);
-                return view_as_is(call, place);
-            }
+            Ok(_) => {}
             Err(error) if error.code == Code::Storage || error.code == Code::Busy => {
                 call.notice(format!("shown as it will be; not written: {error}"));
             }
@@ -166,28 +162,21 @@ fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
                 .unwrap_or_else(|| tx::damaged_for_good(&place, &broken))
         })?;
     let task = truth.task;
-    let references = |list: &[String]| list.to_vec();
-    let linked = |call: &Call, list: Vec<String>| -> Result<Vec<Linked>> {
-        list.iter()
-            .map(|reference| facts::linked(call, &task.project, reference))
-            .collect()
-    };
-    let blockers = linked(call, references(&task.blocked_by))?;
-    let related = linked(call, references(&task.related_to))?;
+    let blockers = facts::linked_all(call, &task, &task.blocked_by)?;
+    let related = facts::linked_all(call, &task, &task.related_to)?;
     let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
     if let Some(key) = task.key {
         let index = call.index()?;
-        let as_link = |found: Found| named(&task.project, found);
-        blocks = index
-            .linked_to("blocked_by", &task.project, key)?
-            .into_iter()
-            .map(as_link)
-            .collect();
-        referenced_by = index
-            .linked_to("mentions", &task.project, key)?
-            .into_iter()
-            .map(as_link)
-            .collect();
+        let linked_to = |field: &str| -> Result<Vec<Linked>> {
+            let found = index.linked_to(field, &task.project, key)?.into_iter();
+            let as_link = |found: Found| Linked {
+                reference: found.reference_in(&task.project),
+                status: found.status.parse().ok(),
+            };
+            Ok(found.map(as_link).collect())
+        };
+        blocks = linked_to("blocked_by")?;
+        referenced_by = linked_to("mentions")?;
     }
     let children = facts::children(call, &task)?;
     let lost_workspace = lost_workspace::lost_workspace(call, &task, &snapshot.history);
@@ -222,21 +211,11 @@ fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
 }
 
 /// The events of a journal from a byte on; a line that is cut short is left for the next time.
-pub fn events_since(_call: &Call, place: &Place, from: usize) -> Result<Vec<Event>> {
+pub fn events_since(place: &Place, from: usize) -> Result<Vec<Event>> {
     let path = place.journal();
     let bytes = journal::read(&path).doing("read", &path)?;
     let later = bytes.text.get(from..).unwrap_or_default();
     Ok(History::parse(later).events)
-}
-
-fn named(own_project: &str, found: Found) -> Linked {
-    Linked {
-        reference: match found.key {
-            Some(key) => stored_reference(own_project, &found.project, key),
-            None => found.id,
-        },
-        status: found.status.parse().ok(),
-    }
 }
 
 /// A cancelled blocker or child never gets over: a person has to decide.

@@ -1,49 +1,157 @@
-//! Why a task is where it is.
+//! Why a task is where it is, and what moves it on.
 
 use crate::call::Call;
 use crate::effects::messages::one_line;
 use crate::error::{Code, Result};
+use crate::projects::Project;
 use crate::runs::{Doing, State};
 use crate::sessions::{self, adopted};
 use crate::views::task::TaskView;
 use crate::views::{agents, concerns};
 use crate::workspaces::{base, project_consent, setup};
-use crate::{checks, facts, rules, settings};
+use crate::{checks, facts, rules};
+use orange_core::attention::{self, raised};
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
 use orange_core::gate::Verdict;
 use orange_core::history::payload::StatusMoved;
-use orange_core::machine::Situation;
+use orange_core::history::{Event, EventType, HookOutcome};
+use orange_core::reason::Reason;
+use orange_core::reconcile::Broken;
 use orange_core::runs::{Ending, open_runs};
-use orange_core::task::Task;
+use orange_core::task::{Status, Task};
 use orange_core::verification::last_failed;
 use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
 use orange_core::workflow::{Actor, Condition, Intent};
 use orange_core::{Action, Text, text};
 
+/// Why a task is where it is, and what moves it on.
+#[derive(Debug)]
+pub struct Explanation {
+    pub task: String,
+    pub status: Status,
+    pub reason: Reason,
+    pub next: Option<Action>,
+    /// `next` is for later.
+    pub too_early: bool,
+    pub needs_human: bool,
+}
+
+/// Why the task is where it is, with what keeps it from going on beside its status.
+pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
+    let why = why_of(call, view)?;
+    let label = view.task.label();
+    let mut answer = Explanation {
+        task: label.clone(),
+        status: view.task.status,
+        reason: why.reason,
+        next: why.next,
+        too_early: why.too_early,
+        needs_human: why.needs_human || view.attention.is_some(),
+    };
+    if !view.history.bad_lines.is_empty() {
+        answer.needs(Action::repair());
+    }
+    if let Some(damage) = &view.damaged {
+        // What a person wrote is theirs to correct; a repair takes it out of the file.
+        let by_hand = matches!(damage, Broken::Value { .. });
+        answer.reason = Reason::Damaged {
+            damage: damage.to_string(),
+            by_hand,
+        };
+        answer.needs(if by_hand {
+            Action::edit_task_file(&label)
+        } else {
+            Action::repair()
+        });
+    }
+    if let Some(lost) = &view.lost_workspace
+        && view.damaged.is_none()
+    {
+        answer.reason = Reason::LostWorkspace {
+            what: lost.what.clone(),
+        };
+        answer.needs(lost.next.clone());
+        return Ok(answer);
+    }
+    let raised = raised(&view.history).filter(|_| !hook_failed(view));
+    // A crash is what the answer speaks of already.
+    let crashed = raised.is_some_and(|event| event.kind == EventType::AgentCrashed);
+    let answers = view.answer();
+    if let Some(attention) = view.attention.as_ref().filter(|_| !crashed) {
+        let is_its_agents = raised.is_some_and(|event| is_of_its_agent(&answer.reason, event));
+        answer.reason = if answers.is_some() && is_its_agents {
+            Reason::AgentAsks {
+                what: attention.clone(),
+            }
+        } else {
+            Reason::Attention {
+                besides: Box::new(answer.reason),
+                what: attention.clone(),
+            }
+        };
+    }
+    if let Some(Action::AnswerQuestion { .. }) = answers {
+        answer.next = answers;
+    }
+    // Nothing goes on without what failed.
+    if view.damaged.is_none() && hook_failed(view) {
+        // One that would fail in the same way is no advice.
+        let refused = project_consent::start_refused(call, &view.task).map(|refused| refused.next);
+        answer.needs(refused.unwrap_or(Action::retry_hooks(label)));
+    }
+    Ok(answer)
+}
+
+impl TaskView {
+    /// What answers the question that an agent asks. One without a name can only be answered in its window.
+    pub fn answer(&self) -> Option<Action> {
+        // What is shown first is about something else then.
+        if self.lost_workspace.is_some() || hook_failed(self) {
+            return None;
+        }
+        raised(&self.history).and_then(|event| attention::answer(event, &self.task.label()))
+    }
+}
+
+impl Explanation {
+    /// Nothing goes on before a person does this.
+    fn needs(&mut self, next: Action) {
+        self.next = Some(next);
+        (self.needs_human, self.too_early) = (true, false);
+    }
+}
+
+fn hook_failed(view: &TaskView) -> bool {
+    let last = view.history.last_transition();
+    last.is_some_and(|transition| {
+        let mut hooks = transition.hooks.iter();
+        hooks.any(|hook| matches!(hook.outcome, HookOutcome::Failed(_)))
+    })
+}
+
+/// Is it about the agent that the task waits for?
+fn is_of_its_agent(reason: &Reason, event: &Event) -> bool {
+    let (Reason::AgentGone { role, .. } | Reason::AgentAtWork { role, .. }) = reason else {
+        return false;
+    };
+    event.role() == Some(*role)
+}
+
 /// Why the task is where it is.
 pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
-    let mut facts = facts::facts(
-        call,
-        &view.task,
-        &[
-            Condition::DependenciesOver,
-            Condition::SlotFree,
-            Condition::ChildrenOpen,
-        ],
-    )?;
+    let conditions = [
+        Condition::DependenciesOver,
+        Condition::SlotFree,
+        Condition::ChildrenOpen,
+    ];
+    let mut facts = facts::facts(call, &view.task, &conditions)?;
     facts.verifying = checks::verifying(call, &view.place, &view.history);
-    let default_branch = call.project_of(&view.task.project).map_or_else(
-        || "the default branch".to_owned(),
-        |project| project.default_branch,
-    );
-    let situation = Situation {
-        task: &view.task,
-        body: &view.body,
-        facts: &facts,
-        max_rounds: settings::max_rounds(call, &view.task)?,
-        now: call.now(),
-    };
+    let project = call.project_of(&view.task.project);
+    let default_branch = project
+        .as_ref()
+        .map(|project| project.default_branch.as_str());
+    let situation = facts::situation(call, &view.task, &view.body, &facts)?;
     let starts = !view.task.status.has_started();
     let is_decided = view.task.offers(Intent::Merge);
     let limit = if starts {
@@ -51,19 +159,15 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     } else {
         None
     };
-    let untrusted = match (starts, call.project_of(&view.task.project)) {
-        // What keeps the rules from being read is said by the start.
-        (true, Some(project)) => setup::untrusted_for(call, &project, &view.task)
-            .unwrap_or_default()
-            .map(|refusal| refusal.message),
-        _ => None,
-    };
-    let last = view
-        .history
-        .events
-        .iter()
-        .rev()
-        .find(|event| event.to.is_some());
+    // Only asked of a task that has not been started.
+    let new = project.as_ref().filter(|_| starts);
+    // What keeps the rules from being read is said by the start.
+    let untrusted = new.and_then(|project| {
+        let refusal = setup::untrusted_for(call, project, &view.task);
+        refusal.unwrap_or_default()
+    });
+    let mut newest_first = view.history.events.iter().rev();
+    let last = newest_first.find(|event| event.to.is_some());
     let here = last.filter(|event| event.to.as_deref() == Some(view.task.status.as_str()));
     let agent = agent_of(call, view);
     let concerns = if is_decided {
@@ -73,7 +177,9 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     };
     let evidence = Evidence::of(&view.history);
     let around = Surroundings {
-        target: view.task.target(&default_branch),
+        target: view
+            .task
+            .target(default_branch.unwrap_or("the default branch")),
         rounds: evidence.rounds,
         start_refused: match &agent {
             Agent::Gone { .. } if has_unjudged_run(call, view) => Some(StartRefused {
@@ -96,22 +202,12 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
             verdict == Some(Verdict::Fail) && event.by.as_deref() == Some(Actor::Engine.name())
         }),
         limit,
-        untrusted,
-        without_commits: if starts {
-            without_commits(call, &view.task.project)
-        } else {
-            None
-        },
-        without_base: if starts {
-            without_base(call, &view.task)
-        } else {
-            None
-        },
-        conflicts: if is_decided {
-            concerns::merge_trouble(call, &view.task, &view.history)
-        } else {
-            None
-        },
+        untrusted: untrusted.map(|refusal| refusal.message),
+        without_commits: new.and_then(|project| without_commits(call, project)),
+        without_base: new.and_then(|project| without_base(call, project, &view.task)),
+        conflicts: is_decided
+            .then(|| concerns::merge_trouble(call, &view.task, &view.history))
+            .flatten(),
         without_work: concerns::has_no_work(call, &view.task, &view.history),
         failed_check: evidence
             .verify
@@ -124,19 +220,17 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
 }
 
 /// The repository in which there is no such commit any more as the task was to start from.
-fn without_base(call: &Call, task: &Task) -> Option<String> {
-    let project = call.project_of(&task.project)?;
+fn without_base(call: &Call, project: &Project, task: &Task) -> Option<String> {
     task.base.as_ref()?;
-    let missing = base::start_of(call, &project, task, false).err()?;
+    let missing = base::start_of(call, project, task, false).err()?;
     let is_gone = missing.code == Code::NotFound;
     is_gone.then(|| project.path.display().to_string())
 }
 
 /// The repository of a project in which nothing was committed yet.
-fn without_commits(call: &Call, project: &str) -> Option<String> {
-    let project = call.project_of(project)?;
+fn without_commits(call: &Call, project: &Project) -> Option<String> {
     let head = crate::git::commit_of(&project.path, "HEAD").ok()?;
-    let empty = head.is_none() && rules::parking_place(call, &project).is_err();
+    let empty = head.is_none() && rules::parking_place(call, project).is_err();
     empty.then(|| project.path.display().to_string())
 }
 

@@ -26,7 +26,7 @@ use orange_engine::verbs::change::{self, Change, Edit};
 use orange_engine::verbs::create::{self, NewTask};
 use orange_engine::verbs::merge::{self, MergeWish, Merged};
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
-use orange_engine::views::{detail, explain, list, list_json, task, workspace_state, workspaces};
+use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
 use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, recovery, sessions};
 use serde_json::Value;
 use std::cell::Cell;
@@ -331,7 +331,7 @@ impl TestHome {
     pub(crate) fn why(&self, task: &TestTask) -> String {
         self.person(|call| {
             let view = task::view_judged(call, task.place.clone())?;
-            let reason = explain::explanation(call, &view)?.reason;
+            let reason = why::explanation(call, &view)?.reason;
             Ok(shown(&reason.text(&task.key)))
         })
         .value()

@@ -1,7 +1,7 @@
 //! Questions to the index: one task by any of its names, its links, who holds a slot.
 
 use super::{Index, answers};
-use orange_core::id::Key;
+use orange_core::id::{Key, stored_reference};
 use orange_core::task::Status;
 use orange_sys::error::Result;
 use rusqlite::{Row, ToSql, params};
@@ -16,6 +16,27 @@ pub struct Found {
     pub branch: String,
     pub status: String,
     pub summary: String,
+}
+
+impl Found {
+    /// Its key if it has one, else its id.
+    pub fn label(&self) -> String {
+        let key = self.key.map(|key| key.to_string());
+        key.unwrap_or_else(|| self.id.clone())
+    }
+
+    /// How a task of that project names it.
+    pub fn reference_in(&self, project: &str) -> String {
+        let key = self
+            .key
+            .map(|key| stored_reference(project, &self.project, key));
+        key.unwrap_or_else(|| self.id.clone())
+    }
+
+    /// False for a task that is done or cancelled.
+    pub fn is_live(&self) -> bool {
+        !self.status.parse().is_ok_and(Status::is_terminal)
+    }
 }
 
 const FOUND: &str = "folder, id, project, key_number, branch, status, summary";

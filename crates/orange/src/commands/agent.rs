@@ -9,13 +9,13 @@ use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use orange_engine::agent_run::{self, AgentRun};
-use orange_engine::background::{notify, verify};
+use orange_engine::background::{notify, queue, verify};
 use orange_engine::error::plain;
 use orange_engine::harness::Adapter;
 use orange_engine::runs::{
     Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
 };
-use orange_engine::verbs::{handle_signals, start};
+use orange_engine::verbs::handle_signals;
 use orange_engine::{Result, err, recovery};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
         Errand::Queue => {}
         Errand::Notify => return notify::notify(&session.call),
     }
-    start::serve_queue(&session.call)?;
+    queue::serve_queue(&session.call)?;
     Ok(())
 }
 

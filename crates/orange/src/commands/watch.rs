@@ -13,7 +13,7 @@ use orange_core::timeline::{self, Weight};
 use orange_engine::Result;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::index::list::Filter;
-use orange_engine::settings::{self, lenient_config};
+use orange_engine::settings;
 use orange_engine::views::{list, task};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -41,14 +41,14 @@ pub(crate) struct WatchArgs {
 pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
     session.people_only("watch over others")?;
     let interval = settings::config(&session.call)?.monitor.interval;
-    let only_prints = lenient_config::has_lenient_config(&session.call);
+    let only_prints = settings::has_lenient_config(&session.call);
     output::notices(&session.call.take_notices());
     if only_prints {
         output::note(
             "nothing is seen to with such settings: this only prints what happens; start it again once they are corrected",
         );
     }
-    let mut monitor = Monitor::new();
+    let mut monitor = Monitor::default();
     let mut news = News::default();
     news.read(session, false)?;
     if !args.once && !session.json && std::io::stderr().is_terminal() {
@@ -101,7 +101,7 @@ impl News {
                 continue;
             }
             let label = row.key.map_or(row.id, |key| key.to_string());
-            for event in task::events_since(&session.call, &place, from)? {
+            for event in task::events_since(&place, from)? {
                 lines.push((event, label.clone(), row.project.clone()));
             }
         }

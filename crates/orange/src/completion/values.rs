@@ -11,8 +11,8 @@ use orange_core::prompt::PromptName;
 use orange_core::task::{Task, WorkflowName};
 use orange_core::workflow::Workflow;
 use orange_engine::store::Place;
-use orange_engine::views::{find, quick_reads};
-use orange_engine::{Call, Settings, harness, settings, trash};
+use orange_engine::views::quick_reads;
+use orange_engine::{Call, Settings, find, harness, settings, trash};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

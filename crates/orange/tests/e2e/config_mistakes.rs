@@ -76,7 +76,7 @@ fn show_marks_every_mistake_and_hides_nothing() {
     for told in [
         "line 2: agents.limit",
         "line 3: agents.review_harness",
-        "line 5: review.maxrounds",
+        "line 5: there is no setting \"review.maxrounds\"",
     ] {
         assert!(
             doctor.stdout.contains(&format!("config.yaml: {told}")),

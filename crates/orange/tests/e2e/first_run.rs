@@ -70,7 +70,7 @@ fn outside_a_repository() {
     $ orange project add .
     ------- stderr -------
     error: [TMP] is not inside a git repository
-    hint: run `git init` there first, or give the path of a repository
+    hint: make a repository there first, or give the path of one
     [exit status: 4]
     "#);
     assert!(!env.home().join("projects.json").exists());
@@ -164,19 +164,19 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
       branch   orange/TASK-001-add-a-login-form (not made yet) from main (no commits yet)
       testing  UI, by its words; else orange task update TASK-001 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
-      queued   [TMP]/shop has no commit that a branch could start from (make a first commit there: `git commit --allow-empty -m start`)
+      queued   [TMP]/shop has no commit that a branch could start from (make a first commit there; it may be empty)
     next: orange task why TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: [TMP]/shop has no commit that its branch could start from; next: git -C [TMP]/shop commit --allow-empty -m start");
-    assert_snapshot!(env.orange(["task", "spawn", "TASK-001"]), @"TASK-001 is queued: [TMP]/shop has no commit that a branch could start from (make a first commit there: `git commit --allow-empty -m start`)");
+    assert_snapshot!(env.orange(["task", "spawn", "TASK-001"]), @"TASK-001 is queued: [TMP]/shop has no commit that a branch could start from (make a first commit there; it may be empty)");
     assert_snapshot!(env.call(["new", "Add a login form"]).at(env.root().join("bare")).run(), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main (no commits yet)
       testing  UI, by its words; else orange task update TASK-001 --ui-testing false
       file     [HOME]/tasks/bare/[ID]/TASK.md
-      queued   [TMP]/bare has no commit that a branch could start from (make a first commit there: `git commit --allow-empty -m start`)
+      queued   [TMP]/bare has no commit that a branch could start from (make a first commit there; it may be empty)
     next: orange task why TASK-001
     ------- stderr -------
     note: registered project bare at [TMP]/bare (default branch main, 2 workspaces)

@@ -27,7 +27,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     assert_snapshot!(env.orange(["project", "add", plain.to_str().unwrap()]), @"
     ------- stderr -------
     error: [TMP]/plain is not inside a git repository
-    hint: run `git init` there first, or give the path of a repository
+    hint: make a repository there first, or give the path of one
     [exit status: 4]
     ");
     assert_snapshot!(env.orange(["project", "add", "../nowhere"]), @"

@@ -2,19 +2,20 @@
 //! moved here. Who was overtaken computes again.
 
 use crate::call::Call;
+use crate::effects::merge::conflict_text;
 use crate::effects::merge::moving::{self, Forward, could_land, hold};
-use crate::effects::merge::target::{Target, target};
-use crate::effects::merge::{self, words};
+use crate::effects::merge::target::{self, Target};
 use crate::error::{Error, Result, err};
 use crate::git::landing::{self, Checkout, Pushed};
 use crate::git::merge::{Commit, Computed, Merge, work};
 use crate::git::{self, worktree};
 use crate::tx::TaskTx;
-use crate::{facts, sessions};
+use crate::{facts, rules, sessions};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, Payload};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
+use orange_core::task::Task;
 use orange_core::workflow::Role;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
@@ -35,7 +36,7 @@ const FETCH: Duration = Duration::from_secs(60);
 
 /// What is to be merged, and how.
 #[derive(Debug, Clone)]
-pub(crate) struct Task {
+pub(crate) struct Work {
     pub(crate) repository: PathBuf,
     pub(crate) target: String,
     pub(crate) head: Option<String>,
@@ -46,10 +47,10 @@ pub(crate) struct Task {
     pub(crate) force: bool,
 }
 
-impl Task {
+impl Work {
     /// As it was when its merge was begun.
-    pub(crate) fn of(started: &MergeAttempt<'_>, repository: PathBuf) -> Task {
-        Task {
+    pub(crate) fn of(started: &MergeAttempt<'_>, repository: PathBuf) -> Work {
+        Work {
             repository,
             target: started.target.unwrap_or_default().to_owned(),
             head: started.head.map(str::to_owned),
@@ -58,6 +59,11 @@ impl Task {
             push: started.push == Some(true),
             force: started.force == Some(true),
         }
+    }
+
+    /// Is a commit in the target, here or on the remote?
+    pub(crate) fn is_in_target(&self, commit: &str) -> Result<bool> {
+        rules::is_in_branch(&self.repository, commit, &self.target)
     }
 
     pub(crate) fn local(&self) -> String {
@@ -70,7 +76,7 @@ impl Task {
 }
 
 /// Where the work is now.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Landing {
     pub(crate) commit: String,
     /// The target's commit before it.
@@ -83,21 +89,9 @@ pub(crate) struct Landing {
     pub(crate) by_content: bool,
 }
 
-/// Is a commit in the target, here or on the remote?
-pub(crate) fn is_in(task: &Task, commit: &str) -> Result<bool> {
-    for place in [task.local(), task.remote()] {
-        let Some(at) = git::commit_of(&task.repository, &place)? else {
-            continue;
-        };
-        if at == commit || git::is_ancestor(&task.repository, commit, &at)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Landing> {
-    if let Some(landing) = landed_before(call, tx, task)? {
+pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
+    let call = tx.call;
+    if let Some(landing) = landed_before(tx, task)? {
         return Ok(landing);
     }
     let Some(head) = task.head.as_deref() else {
@@ -109,7 +103,7 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
     };
     let of = tx.task.clone();
     for attempt in 0..ATTEMPTS {
-        let target = target(&of, task)?;
+        let mut target = target::target(&of, task)?;
         let checkout = match landing::checkout_of(&task.repository, &task.target)? {
             Checkout::Busy(why) => return Err(refused(&why)),
             Checkout::At(path) => Some(path),
@@ -119,11 +113,10 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
             Some(path) if attempt > POLITE && !task.push => Some(hold(path, &of.id)?),
             Some(_) | None => None,
         };
-        let target = match held {
+        if held.is_some() {
             // Nobody moves it any more, so what was read before may be old.
-            Some(_) => merge::target::target(&of, task)?,
-            None => target,
-        };
+            target = target::target(&of, task)?;
+        }
         let work = work(&task.repository, &target.onto, head)?;
         let counts = |commit: &&Commit| task.strategy != Strategy::Rebase || !commit.joins();
         let commits = work.commits.iter().filter(counts).count();
@@ -156,7 +149,7 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
                     onto: Some(&target.onto),
                     head: Some(head),
                     files: Some(conflicts.len()),
-                    conflicts: Some(words::notes(&conflicts)),
+                    conflicts: Some(conflict_text::notes(&conflicts)),
                     ..MergeAttempt::default()
                 };
                 let event = Event::of(Payload::MergeStopped(attempt), call.now())
@@ -169,16 +162,9 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
                     format!("origin/{}", task.target)
                 };
                 let worker = sessions::live_run(call, tx.history(), Role::Worker);
-                let worker = worker
-                    .filter(|run| !sessions::is_one_shot(call, run))
-                    .is_some();
-                return Err(words::conflict(
-                    &of,
-                    &task.target,
-                    &bring,
-                    &conflicts,
-                    worker,
-                ));
+                let worker = worker.is_some_and(|run| !sessions::is_one_shot(call, &run));
+                let (to, conflicts) = (&task.target, &conflicts);
+                return Err(conflict_text::conflict(&of, to, &bring, conflicts, worker));
             }
             Computed::Impossible(why) => return Err(impossible(task.strategy, &why)),
         };
@@ -209,9 +195,7 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
             onto: target.onto.clone(),
             commits,
             pushed: task.push,
-            fast_forwarded: None,
-            already: false,
-            by_content: false,
+            ..Landing::default()
         };
         let place = Forward {
             target: &target,
@@ -232,31 +216,27 @@ pub(crate) fn land(call: &Call, tx: &mut TaskTx<'_>, task: &Task) -> Result<Land
 }
 
 /// A merge of it that Orange made earlier, and that is in the target.
-fn landed_before(call: &Call, tx: &TaskTx<'_>, task: &Task) -> Result<Option<Landing>> {
+fn landed_before(tx: &TaskTx<'_>, task: &Work) -> Result<Option<Landing>> {
     let head = task
         .head
         .clone()
-        .or_else(|| facts::noted_head(call, &tx.task));
-    for commit in facts::own_merges(call, &tx.task, head.as_deref()) {
-        if !is_in(task, &commit)? {
+        .or_else(|| facts::noted_head(tx.call, &tx.task));
+    for commit in facts::own_merges(tx.call, &tx.task, head.as_deref()) {
+        if !task.is_in_target(&commit)? {
             continue;
         }
-        let mut attempts = tx
-            .history()
-            .events
-            .iter()
-            .rev()
-            .filter_map(MergeAttempt::of);
+        let newest_first = tx.history().events.iter().rev();
+        let mut attempts = newest_first.filter_map(MergeAttempt::of);
         let started = attempts.find(|attempt| attempt.commit == Some(&commit));
         let onto = started.and_then(|attempt| attempt.onto);
         let onto = onto.unwrap_or(&commit).to_owned();
-        return Ok(Some(already(call, task, commit, onto)));
+        return Ok(Some(already(tx.call, task, commit, onto)));
     }
     Ok(None)
 }
 
 /// All of it came into the target by other ways.
-fn already(call: &Call, task: &Task, commit: String, onto: String) -> Landing {
+fn already(call: &Call, task: &Work, commit: String, onto: String) -> Landing {
     call.notice(format!(
         "{} has its work already; nothing was added",
         task.target
@@ -264,20 +244,17 @@ fn already(call: &Call, task: &Task, commit: String, onto: String) -> Landing {
     Landing {
         commit,
         onto,
-        commits: 0,
-        pushed: false,
-        fast_forwarded: None,
         already: true,
-        by_content: false,
+        ..Landing::default()
     }
 }
 
 /// False when the remote has moved meanwhile, and is known now.
 fn push_merge(
     call: &Call,
-    of: &orange_core::task::Task,
+    of: &Task,
     attempt: usize,
-    task: &Task,
+    task: &Work,
     target: &Target,
     commit: &str,
 ) -> Result<bool> {
@@ -336,7 +313,7 @@ fn push_merge(
     }
 }
 
-fn no_branch(of: &orange_core::task::Task, repository: &Path) -> Error {
+fn no_branch(of: &Task, repository: &Path) -> Error {
     err!(
         NotFound,
         "there is no branch {} in {}",
@@ -398,7 +375,7 @@ fn impossible(strategy: Strategy, why: &str) -> Error {
         .hint(format!("use another --strategy: {}", others.join(" or ")))
 }
 
-fn push_refused(task: &Task, why: &str) -> Error {
+fn push_refused(task: &Work, why: &str) -> Error {
     err!(
         Failed,
         "nothing was merged: origin did not take {}: {why}",

@@ -2,14 +2,15 @@
 //! also for a merge whose process is gone.
 
 use crate::call::Call;
-use crate::effects::merge::landing::{Landing, Task, failed, refused};
+use crate::effects::merge::landing::{Landing, Work, failed, refused};
 use crate::effects::merge::target::Target;
 use crate::error::{Result, err};
+use crate::git;
 use crate::git::fast_forward_checkout::{Held, could_forward};
 use crate::git::landing::{self, Checkout, Moved, Swap};
-use crate::git::{self};
 use crate::store::locks::{Lock, LockFile, about_to_wait};
 use orange_core::history::payload::MergeAttempt;
+use orange_core::task::Task;
 use orange_core::{Action, text};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -31,8 +32,8 @@ pub(crate) fn hold(checkout: &Path, owner: &str) -> Result<Held> {
 /// Moves the target here. None when somebody was quicker and nothing has happened yet.
 pub(crate) fn bring_forward(
     call: &Call,
-    of: &orange_core::task::Task,
-    task: &Task,
+    of: &Task,
+    task: &Work,
     place: Forward<'_>,
     mut landing: Landing,
 ) -> Result<Option<Landing>> {
@@ -66,20 +67,18 @@ pub(crate) fn bring_forward(
         Moved::Overtaken if !landing.pushed => Ok(None),
         Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
         Moved::Failed(why) if !landing.pushed => Err(failed(&why)),
-        Moved::Overtaken => {
-            let target = &task.target;
-            call.notice(text!(
+        not_moved => {
+            let (target, pull) = (&task.target, Action::pull());
+            call.notice(match not_moved {
+                Moved::Refused(why) | Moved::Failed(why) => text!(
+                    "origin has it; {target} here was left as it is: {why}; {} brings it forward",
+                    pull
+                ),
+                Moved::Yes | Moved::Overtaken => text!(
                     "origin has it; {target} here has changed meanwhile and was left as it is: {} brings them together",
-                    Action::pull()
-                ));
-            Ok(Some(landing))
-        }
-        Moved::Refused(why) | Moved::Failed(why) => {
-            let target = &task.target;
-            call.notice(text!(
-                "origin has it; {target} here was left as it is: {why}; {} brings it forward",
-                Action::pull()
-            ));
+                    pull
+                ),
+            });
             Ok(Some(landing))
         }
     }
@@ -97,15 +96,26 @@ pub(crate) fn landing_lock(call: &Call, project: &str) -> Result<LockFile> {
 pub(crate) fn when_git_is_over(
     call: &Call,
     project: &str,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Option<LockFile>> {
-    about_to_wait(Lock::Landing(project).rank());
-    let deadline = Instant::now() + patience;
+    lock_within(call, Lock::Landing(project), timeout, |_| {})
+}
+
+/// Waits for a lock; None if that takes longer than this. `waits` hears how long it has waited.
+pub(crate) fn lock_within(
+    call: &Call,
+    lock: Lock<'_>,
+    timeout: Duration,
+    mut waits: impl FnMut(Duration),
+) -> Result<Option<LockFile>> {
+    about_to_wait(lock.rank());
+    let began = Instant::now();
     loop {
-        let lock = call.store.try_lock(Lock::Landing(project))?;
-        if lock.is_some() || Instant::now() >= deadline {
-            return Ok(lock);
+        let file = call.store.try_lock(lock)?;
+        if file.is_some() || began.elapsed() >= timeout {
+            return Ok(file);
         }
+        waits(began.elapsed());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -113,8 +123,8 @@ pub(crate) fn when_git_is_over(
 /// Goes on with a merge that is in the target somewhere, and whose process is gone.
 pub(crate) fn catch_up(
     call: &Call,
-    of: &orange_core::task::Task,
-    task: &Task,
+    of: &Task,
+    task: &Work,
     started: &MergeAttempt<'_>,
 ) -> Result<Landing> {
     let commit = started.commit.unwrap_or_default();
@@ -123,28 +133,26 @@ pub(crate) fn catch_up(
         onto: started.onto.unwrap_or_default().to_owned(),
         commits: started.commits.unwrap_or(0),
         pushed: task.push,
-        fast_forwarded: None,
-        already: false,
-        by_content: false,
+        ..Landing::default()
     };
     let local = git::commit_of(&task.repository, &task.local())?;
     let behind = match &local {
         Some(local) => git::is_ancestor(&task.repository, local, commit)? && local != commit,
         None => false,
     };
-    let checkout = landing::checkout_of(&task.repository, &task.target)?;
-    let (true, Some(_), false) = (behind, &local, matches!(checkout, Checkout::Busy(_))) else {
-        return Ok(landing);
+    let checkout = match landing::checkout_of(&task.repository, &task.target)? {
+        Checkout::At(path) => Some(path),
+        Checkout::Nowhere => None,
+        Checkout::Busy(_) => return Ok(landing),
     };
+    if !behind {
+        return Ok(landing);
+    }
     let target = Target {
         onto: landing.onto.clone(),
         local,
         remote: None,
         unpushed: 0,
-    };
-    let checkout = match checkout {
-        Checkout::At(path) => Some(path),
-        Checkout::Nowhere | Checkout::Busy(_) => None,
     };
     let place = Forward {
         target: &target,
@@ -158,8 +166,8 @@ pub(crate) fn catch_up(
 /// Could the target be moved here? Found out before the remote has what could not be had here afterwards, and before
 /// files change. False when somebody else has moved it meanwhile.
 pub(crate) fn could_land(
-    of: &orange_core::task::Task,
-    task: &Task,
+    of: &Task,
+    task: &Work,
     target: &Target,
     checkout: Option<&Path>,
     commit: &str,

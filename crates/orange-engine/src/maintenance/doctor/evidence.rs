@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::index::list::Filter;
 use crate::views::doctor::Report;
 use crate::views::list;
-use crate::{testimony, trash, tx};
+use crate::{seal_checks, trash, tx};
 use orange_core::task::Status;
 
 /// Of evidence there is nothing to repair: a person decides when the task is merged.
@@ -19,9 +19,9 @@ pub(crate) fn check_evidence(call: &Call, report: &mut Report, repair: bool) -> 
     for row in list::listed(call, &filter)? {
         let task = call.store.survey(&row.folder).task;
         let history = trash::history_at(call, &call.store.place(&row.folder).path)?;
-        let testimony = testimony::testimony(call, &task.id, &history);
+        let sealed = seal_checks::check_seals(call, &task.id, &history);
         let label = task.label();
-        let fields = testimony.foreign_fields(&history);
+        let fields = sealed.foreign_fields(&history);
         if !fields.is_empty() {
             let finding = report.add(
                     &label,
@@ -45,14 +45,14 @@ pub(crate) fn check_evidence(call: &Call, report: &mut Report, repair: bool) -> 
                 continue;
             }
         }
-        let claims = testimony.unconfirmed(&history);
+        let claims = sealed.unconfirmed(&history);
         if !claims.is_empty() {
             report.note(format!(
                     "{label}: Orange cannot confirm what history.jsonl says ({}); its merge will ask you",
                     claims.join("; ")
                 ));
         }
-        if testimony.incomplete {
+        if sealed.incomplete {
             report.note(format!(
                 "{label}: history.jsonl lacks lines that Orange wrote; its merge will ask you"
             ));

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result};
+use crate::find;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
 use crate::index::list::{Filter, Listed};
@@ -10,7 +11,6 @@ use crate::projects::Project;
 use crate::store::lock::{LOCK_FILE, LockError, TaskLock};
 use crate::views::concerns::slot;
 use crate::views::doctor::Report;
-use crate::views::find;
 use crate::workspaces::pool_file::{Pool, Slot};
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::{self, acquire, slot_number, tidy, verify_slot};

@@ -65,11 +65,9 @@ pub(crate) fn work_of(
         )));
     }
     let branch = existing_commit(&project.path, &old.branch)?;
-    let saved = last_rescue(call, project, earlier)?;
-    let fits = match (
-        &branch,
-        saved.as_ref().and_then(|saved| saved.note.head.as_ref()),
-    ) {
+    let saved = last_rescue(project, earlier)?;
+    let saved_at = saved.as_ref().and_then(|saved| saved.note.head.as_ref());
+    let fits = match (&branch, saved_at) {
         // Files of a rescue replace whole files: anywhere but where they were changed, they would take back
         // what others did there.
         (Some(branch), Some(head)) => is_ancestor(&project.path, branch, head)?,
@@ -97,31 +95,29 @@ pub(crate) fn work_of(
         .hint("leave --with-work out to start from the base"));
     };
     if fitting.is_none() && landing.is_seen() {
+        let target = &landing.target;
         call.notice(format!(
-            "the work of {label} is in {} already; nothing of it is left to go on with",
-            landing.target
+            "the work of {label} is in {target} already; nothing of it is left to go on with"
         ));
         return Ok(None);
     }
     if branch.is_none() {
+        let (branch, at) = (&old.branch, short(&head));
         call.notice(format!(
-            "branch {} is gone; its last known commit, {}, is still there",
-            old.branch,
-            short(&head)
+            "branch {branch} is gone; its last known commit, {at}, is still there"
         ));
     }
+    let fitting = fitting.filter(|rescue| rescue.note.files > 0);
     Ok(Some(Work {
         task_id: old.id.clone(),
         branch: old.branch.clone(),
         head,
-        rescue: fitting
-            .filter(|rescue| rescue.note.files > 0)
-            .map(|rescue| rescue.reference),
+        rescue: fitting.map(|rescue| rescue.reference),
     }))
 }
 
 /// What was saved when the task gave its slot back; or, if that was clean, what was found in it afterwards.
-fn last_rescue(_call: &Call, project: &Project, earlier: &Earlier) -> Result<Option<Rescue>> {
+fn last_rescue(project: &Project, earlier: &Earlier) -> Result<Option<Rescue>> {
     let mut all = rescue::list(&project.path, Some(&earlier.task.id))?;
     let release = Hook::ReleaseWorkspace.name();
     let mut events = earlier.history.events.iter().rev();

@@ -1,9 +1,9 @@
 //! A link to a task's file that was committed: merged, everybody would get a TASK.md that leads into one person's home.
 
 use crate::error::Result;
-use crate::git;
 use crate::git::committed::Committed;
 use crate::projects::Project;
+use crate::rules;
 use crate::views::concerns::Concern;
 use crate::workspaces::LINK_NAMES;
 use orange_core::task::Task;
@@ -24,20 +24,16 @@ pub(crate) fn committed_links(
     }
     let target = task.target(&project.default_branch);
     let mut known: Vec<(String, String)> = Vec::new();
-    for place in ["heads", "remotes/origin"] {
-        let place = format!("refs/{place}/{target}");
-        if let Some(commit) = git::commit_of(&project.path, &place)? {
-            let there = Committed::at(&project.path, &commit, &LINK_NAMES)?;
-            let links = there.links();
-            known.extend(links.map(|(path, object)| (path.to_owned(), object.to_owned())));
-        }
+    for commit in rules::tips(&project.path, target)? {
+        let there = Committed::at(&project.path, &commit, &LINK_NAMES)?;
+        let links = there.links();
+        known.extend(links.map(|(path, object)| (path.to_owned(), object.to_owned())));
     }
-    let is_new = |(path, object): &(&str, &str)| {
-        !known
-            .iter()
-            .any(|(known, same)| known == path && same == object)
+    let is_known = |link: &(&str, &str)| {
+        let mut known = known.iter();
+        known.any(|(path, object)| *link == (path.as_str(), object.as_str()))
     };
-    let added = committed.links().filter(is_new);
+    let added = committed.links().filter(|link| !is_known(link));
     Ok(added.map(|(path, _)| concern(task, path)).collect())
 }
 

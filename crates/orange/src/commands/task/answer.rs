@@ -79,7 +79,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     }
     let asked = chosen(&task, &open, args.question.as_deref())?;
     let answer = answer(&task, asked, args)?;
-    verbs::answer::answer(&session.call, asked, &answer, TIMEOUT)?;
+    verbs::answer::answer(&session.call, &task, asked, &answer, TIMEOUT)?;
     let message = format!(
         "{}: {} ({})",
         task.label(),

@@ -17,11 +17,10 @@ use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::task::{Queue, Status, Task, WorkflowName};
 use orange_core::{Action, text};
-use orange_engine::background::queue;
 use orange_engine::rules::Start;
 use orange_engine::verbs::create::{self, Created, NewTask};
 use orange_engine::verbs::project::{self, AddProject};
-use orange_engine::verbs::start::StartOutcome;
+use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::Origin;
 use orange_engine::workspaces::{Acquired, base};
@@ -208,7 +207,7 @@ fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Begin
     if task.status.has_started() || task.queue == Queue::Backlog {
         return Ok(None);
     }
-    Ok(Some(queue::start_in_turn(
+    Ok(Some(start::start_in_turn(
         &session.call,
         created.done.place.clone(),
     )?))

@@ -64,7 +64,7 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     if session.json {
         let files = match comparison.nothing {
             Some(_) => Vec::new(),
-            None => diff::diff_files(&session.call, &comparison, &args.files)?,
+            None => diff::diff_files(&comparison, &args.files)?,
         };
         return session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
     }
@@ -86,9 +86,9 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     let said = if is_terminal {
         let headline = headline(&view.task, &comparison, of);
         let paged = !args.no_pager;
-        on_terminal(session, &comparison, shape, &args.files, headline, paged)?
+        on_terminal(&comparison, shape, &args.files, headline, paged)?
     } else {
-        plain(session, &comparison, shape, &args.files)?
+        plain(&comparison, shape, &args.files)?
     };
     if !said {
         let whole = match (args.files.as_slice(), of) {
@@ -103,7 +103,6 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
 
 /// For a person to read; false if there was nothing.
 fn on_terminal(
-    session: &Session,
     comparison: &Comparison,
     shape: Shape,
     files: &[OsString],
@@ -114,7 +113,7 @@ fn on_terminal(
     head.extend(comparison.notes.iter().cloned());
     let show = |paged: bool| {
         let screen = Screen::new(&comparison.sides, shape, head.clone(), paged);
-        screen.show(|sink| diff::diff(&session.call, comparison, shape, files, sink))
+        screen.show(|sink| diff::diff(comparison, shape, files, sink))
     };
     let shown = match show(paged)? {
         Shown::NoPager => show(false)?,
@@ -124,17 +123,12 @@ fn on_terminal(
 }
 
 /// Git's own bytes; false if there were none.
-fn plain(
-    session: &Session,
-    comparison: &Comparison,
-    shape: Shape,
-    files: &[OsString],
-) -> Result<bool> {
+fn plain(comparison: &Comparison, shape: Shape, files: &[OsString]) -> Result<bool> {
     for note in &comparison.notes {
         output::note(note);
     }
     let mut said = false;
-    diff::diff(&session.call, comparison, shape, files, &mut |piece| {
+    diff::diff(comparison, shape, files, &mut |piece| {
         said = true;
         output::print_piece(piece)
     })?;

@@ -80,7 +80,7 @@ fn list(session: &Session, id: Option<&str>) -> Result<()> {
             rescue::rescue_owner_at(&session.call, place)?
         }
     };
-    let rescues = rescue::rescues(&session.call, &owner)?;
+    let rescues = rescue::rescues(&owner)?;
     session.finish(named("rescues", &rescues), || {
         list_text(&owner.label, &rescues)
     })
@@ -88,8 +88,8 @@ fn list(session: &Session, id: Option<&str>) -> Result<()> {
 
 fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
-    let rescue = rescue::rescue_named(&session.call, &owner, &args.name)?;
-    let shown = rescue::show_rescue(&session.call, &owner, &rescue)?;
+    let rescue = rescue::rescue_named(&owner, &args.name)?;
+    let shown = rescue::show_rescue(&owner, &rescue)?;
     session.finish(named("rescue", &shown), || shown_text(&owner, &shown))
 }
 

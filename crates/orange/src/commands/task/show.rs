@@ -25,7 +25,7 @@ use orange_engine::Result;
 use orange_engine::harness::NONE;
 use orange_engine::sessions::permissions::SaidBy;
 use orange_engine::views::{
-    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, explain,
+    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, why,
 };
 use std::fmt::Write;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     // Read from the bottom: what matters most stands there too.
     let last = match extent {
         Extent::Columns(_) if !session.json => {
-            let answer = explain::explanation(&session.call, &view)?;
+            let answer = orange_engine::views::why::explanation(&session.call, &view)?;
             format!("\n{}", why::to_text(&answer, extent))
         }
         _ => String::new(),

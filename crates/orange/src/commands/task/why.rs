@@ -8,7 +8,7 @@ use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::task::Status;
 use orange_engine::Result;
-use orange_engine::views::{Explanation, explain, task};
+use orange_engine::views::{Explanation, why};
 use serde::Serialize;
 
 /// Say in one line why a task is where it is and what moves it on
@@ -59,7 +59,7 @@ pub(super) fn to_text(answer: &Explanation, extent: Extent) -> String {
 pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = task::view_judged(&session.call, place)?;
-    let answer = explain::explanation(&session.call, &view)?;
+    let answer = why::explanation(&session.call, &view)?;
     let told = Told {
         task: &answer.task,
         status: answer.status,

@@ -3,7 +3,7 @@
 use crate::error::{ErrorView, exit_code, report};
 use crate::session::Session;
 use orange_core::task::Task;
-use orange_engine::verbs::start;
+use orange_engine::background::queue;
 use orange_engine::{Error, Result};
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ impl Each {
                 None => Ok(()),
                 // The value says what; the exit code is for scripts.
                 Some(code) => {
-                    start::leave_queue_to_errand(&session.call);
+                    queue::leave_queue_to_errand(&session.call);
                     std::process::exit(code.into())
                 }
             };

@@ -12,29 +12,19 @@ use orange_core::history::{Event, EventType, History};
 use orange_core::naming::counted;
 use orange_core::runs::Run;
 use orange_core::task::Field;
-
-/// A journal without what somebody else wrote.
-#[derive(Debug, Default)]
-pub(crate) struct Sealing {
-    pub(crate) seals: SealedJournal,
-    /// Places in the journal as it is written.
-    pub(crate) foreign: Vec<usize>,
-    /// Events are missing.
-    pub(crate) incomplete: bool,
-}
+use std::collections::BTreeSet;
 
 /// What of a journal Orange can confirm to have written itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Testimony {
-    genuine: Vec<bool>,
-    foreign: Vec<bool>,
+pub struct SealCheck {
+    pub(crate) seals: SealedJournal,
     /// Sealed events are missing from the journal.
     pub incomplete: bool,
     /// Why nothing can be confirmed at all.
     pub unreadable: Option<String>,
 }
 
-impl Testimony {
+impl SealCheck {
     /// The evidence that counts.
     pub fn evidence(&self, history: &History) -> Evidence {
         Evidence::confirmed(history, |place| self.is_genuine(place))
@@ -42,26 +32,22 @@ impl Testimony {
 
     /// Whether Orange wrote the event at this place of the journal. False for events that are not sealed.
     pub fn is_genuine(&self, place: usize) -> bool {
-        self.genuine.get(place).copied().unwrap_or(false)
+        self.seals.genuine.get(place) == Some(&true)
     }
 
     /// The journal without what somebody else put in after Orange had begun to seal it.
     pub(crate) fn trusted(&self, history: &History) -> History {
-        let events = history.events.iter().enumerate();
-        let ours = events.filter(|(place, _)| !self.is_foreign(*place));
-        History {
-            events: ours.map(|(_, event)| event.clone()).collect(),
-            bad_lines: history.bad_lines.clone(),
-        }
+        filtered(history, |place, _| !self.is_foreign(place))
     }
 
     pub(crate) fn is_foreign(&self, place: usize) -> bool {
-        self.foreign.get(place).copied().unwrap_or(false)
+        self.seals.foreign.get(place) == Some(&true)
     }
 
     /// What somebody else did to the journal, if anything.
     pub(crate) fn tampering(&self) -> Option<String> {
-        let count = self.foreign.iter().filter(|foreign| **foreign).count();
+        let foreign = self.seals.foreign.iter();
+        let count = foreign.filter(|foreign| **foreign).count();
         match (count, self.incomplete) {
             (0, false) => None,
             (0, true) => Some("history.jsonl lacks lines that Orange wrote".to_owned()),
@@ -76,12 +62,8 @@ impl Testimony {
     pub(crate) fn foreign_fields(&self, history: &History) -> Vec<String> {
         let events = history.events.iter().enumerate();
         let foreign = events.filter(|(place, _)| self.is_foreign(*place));
-        let mut names: Vec<String> = foreign
-            .flat_map(|(_, event)| event.fields.keys().cloned())
-            .collect();
-        names.sort();
-        names.dedup();
-        names
+        let names = foreign.flat_map(|(_, event)| event.fields.keys().cloned());
+        Vec::from_iter(BTreeSet::from_iter(names))
     }
 
     /// The journal without wishes and results that Orange did not write.
@@ -93,12 +75,7 @@ impl Testimony {
             );
             !said || self.is_genuine(place)
         };
-        let events = history.events.iter().enumerate();
-        let events = events.filter(|(place, event)| counts(*place, event));
-        History {
-            events: events.map(|(_, event)| event.clone()).collect(),
-            bad_lines: Vec::new(),
-        }
+        filtered(history, counts)
     }
 
     /// What the journal says of reviews and checks without Orange having written it, each in a few words.
@@ -125,26 +102,29 @@ impl Testimony {
     }
 }
 
+fn filtered(history: &History, counts: impl Fn(usize, &Event) -> bool) -> History {
+    let events = history.events.iter().enumerate();
+    let events = events.filter(|(place, event)| counts(*place, event));
+    History {
+        events: events.map(|(_, event)| event.clone()).collect(),
+        bad_lines: history.bad_lines.clone(),
+    }
+}
+
 fn verdict_and_check(said: &Evidence, counts: &Evidence) -> Vec<String> {
     let mut claims = Vec::new();
-    if let Some(verdict) = said
-        .verdict
-        .as_ref()
-        .filter(|_| said.verdict != counts.verdict)
+    if let Some(verdict) = &said.verdict
+        && said.verdict != counts.verdict
     {
         let word = if verdict.passed { "passed" } else { "failed" };
         claims.push(format!("review {word}{}", at(&verdict.said)));
-    } else if let Some(review) = said
-        .review
-        .as_ref()
-        .filter(|_| said.review != counts.review)
+    } else if let Some(review) = &said.review
+        && said.review != counts.review
     {
         claims.push(format!("approved by {}{}", review.by, at(review)));
     }
-    if let Some(told) = said
-        .verify
-        .as_ref()
-        .filter(|_| said.verify != counts.verify)
+    if let Some(told) = &said.verify
+        && said.verify != counts.verify
     {
         claims.push(told.words());
     }
@@ -157,67 +137,46 @@ fn at(said: &Statement) -> String {
 }
 
 /// Which events of a task's journal Orange wrote. Says why where that cannot be found out; changes nothing.
-pub fn testimony(call: &Call, task: &str, history: &History) -> Testimony {
-    if !Database::path_in(call.store.home()).exists() {
-        return Testimony {
-            unreadable: Some("there is no orange.db".to_owned()),
-            ..Testimony::default()
-        };
-    }
-    compared(call, task, history).unwrap_or_else(|error| Testimony {
-        unreadable: Some(error.message),
-        ..Testimony::default()
-    })
-}
-
-fn compared(call: &Call, task: &str, history: &History) -> Result<Testimony> {
-    let (found, incomplete) = compared_seals(call, task, history)?;
-    Ok(Testimony {
-        incomplete,
-        genuine: found.genuine,
-        foreign: found.foreign,
+pub fn check_seals(call: &Call, task: &str, history: &History) -> SealCheck {
+    let kept = call.with_existing_database(|database| {
+        Ok((database.seal_key()?, database.journal_seal(task)?))
+    });
+    let (key, noted) = match kept {
+        Ok(Some(kept)) => kept,
+        Ok(None) => return unreadable("there is no orange.db".to_owned()),
+        Err(error) => {
+            tracing::warn!(%error, task, "seals are not compared");
+            return unreadable(error.message);
+        }
+    };
+    let seals = key.compare(task, &history.events);
+    SealCheck {
+        incomplete: seals.has_gap
+            || noted.is_some_and(|noted| noted.incomplete || !seals.has(&noted.seal)),
+        seals,
         unreadable: None,
-    })
+    }
 }
 
-/// Takes events out of a journal that was read which somebody else wrote: they never happened.
-pub(crate) fn drop_unsealed(call: &Call, history: &mut History) -> Sealing {
+fn unreadable(why: String) -> SealCheck {
+    SealCheck {
+        unreadable: Some(why),
+        ..SealCheck::default()
+    }
+}
+
+/// Takes events out of a journal that was read which somebody else wrote: they never happened. What is returned speaks
+/// of the journal as it is written.
+pub(crate) fn drop_unsealed(call: &Call, history: &mut History) -> SealCheck {
     let id = history.events.iter().find_map(|event| {
         let id = event.fields.get(Field::Id.name())?.as_str()?;
         Some(id.to_owned())
     });
-    let id = id.unwrap_or_default();
-    let compared = if Database::path_in(call.store.home()).exists() {
-        compared_seals(call, &id, history)
-    } else {
-        Ok((SealedJournal::default(), false))
-    };
-    let (seals, incomplete) = compared.unwrap_or_else(|error| {
-        tracing::warn!(%error, task = id, "seals are not compared");
-        (SealedJournal::default(), false)
-    });
-    let is_foreign = |place: &usize| seals.foreign.get(*place) == Some(&true);
-    let foreign: Vec<usize> = (0..history.events.len()).filter(is_foreign).collect();
-    if !foreign.is_empty() {
-        let mut place = 0..;
-        history
-            .events
-            .retain(|_| place.next().is_some_and(|place| !is_foreign(&place)));
-    }
-    Sealing {
-        seals,
-        foreign,
-        incomplete,
-    }
-}
-
-fn compared_seals(call: &Call, task: &str, history: &History) -> Result<(SealedJournal, bool)> {
-    let (key, noted) =
-        call.with_database(|database| Ok((database.seal_key()?, database.journal_seal(task)?)))?;
-    let found = key.compare(task, &history.events);
-    let incomplete =
-        found.has_gap || noted.is_some_and(|noted| noted.incomplete || !found.has(&noted.seal));
-    Ok((found, incomplete))
+    let sealed = check_seals(call, &id.unwrap_or_default(), history);
+    let mut place = 0..;
+    let is_ours = |_: &Event| place.next().is_some_and(|place| !sealed.is_foreign(place));
+    history.events.retain(is_ours);
+    sealed
 }
 
 /// Whether `run-agent` wrote how the run ended. A run that an earlier version started has no seal at its end.

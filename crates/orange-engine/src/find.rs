@@ -3,9 +3,9 @@
 use crate::call::Call;
 use crate::error::{Error, Result, err};
 use crate::index::query::Found;
+use crate::runs::LINK_NAMES;
 use crate::store::Place;
 use crate::trash::{self, SHORTEST_NUMBER};
-use crate::workspaces::LINK_NAMES;
 use crate::{git, projects};
 use orange_core::id::{Key, Reference};
 use orange_core::{Action, suggest, text};
@@ -19,8 +19,8 @@ pub fn find(call: &Call, text: &str, current_project: Option<&str>) -> Result<Pl
 
 pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Result<Found> {
     let mut candidates = find_candidates(call, text, current)?;
-    let stale = |call: &Call, found: &Found| !call.store.place(&found.folder).path.is_dir();
-    if candidates.is_empty() || candidates.iter().any(|found| stale(call, found)) {
+    let is_stale = |found: &Found| !call.store.place(&found.folder).path.is_dir();
+    if candidates.is_empty() || candidates.iter().any(is_stale) {
         call.fresh_index()?;
         candidates = find_candidates(call, text, current)?;
     }
@@ -40,12 +40,13 @@ pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Resu
 
 fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
     let index = call.index()?;
+    let by_key = |key: Key| match current {
+        Some(project) => index.all_by_key(project, key),
+        None => index.by_key_anywhere(key),
+    };
     match Reference::parse(text) {
         Reference::ProjectKey(project, key) => index.all_by_key(&project, key),
-        Reference::Key(key) => match current {
-            Some(project) => index.all_by_key(project, key),
-            None => index.by_key_anywhere(key),
-        },
+        Reference::Key(key) => by_key(key),
         Reference::Branch(project, branch) => {
             let mut found = index.by_branch(&project, &branch)?;
             if let (true, Some(current)) = (found.is_empty(), current) {
@@ -59,10 +60,7 @@ fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec
             }
             // `2` is what people type for TASK-002. A few digits are never meant as the beginning of an id.
             if let Ok(number) = prefix.parse::<u32>() {
-                let found = match current {
-                    Some(project) => index.all_by_key(project, Key(number))?,
-                    None => index.by_key_anywhere(Key(number))?,
-                };
+                let found = by_key(Key(number))?;
                 if !found.is_empty() || prefix.len() < SHORTEST_NUMBER {
                     return Ok(found);
                 }
@@ -222,16 +220,8 @@ fn has_number(text: &str, key: Key) -> bool {
 
 /// A branch may have been used before; a live task has it to itself.
 fn only_live(found: Vec<Found>) -> Vec<Found> {
-    let live: Vec<Found> = found
-        .iter()
-        .filter(|task| {
-            !task
-                .status
-                .parse()
-                .is_ok_and(orange_core::task::Status::is_terminal)
-        })
-        .cloned()
-        .collect();
+    let live = found.iter().filter(|task| task.is_live());
+    let live: Vec<Found> = live.cloned().collect();
     if live.is_empty() { found } else { live }
 }
 
@@ -244,18 +234,14 @@ fn nested_repository(folder: &Path, root: &Path) -> bool {
 }
 
 fn not_found(text: &str, current: Option<&str>, meant: &str) -> Error {
-    let error = match (Reference::parse(text), current) {
-        (Reference::Key(key), Some(project)) => {
-            err!(NotFound, "there is no {key} in project {project}")
-        }
-        (Reference::ProjectKey(project, key), _) => {
-            err!(NotFound, "there is no {key} in project {project}")
-        }
+    let what = match (Reference::parse(text), current) {
+        (Reference::Key(key), Some(project)) => format!("{key} in project {project}"),
+        (Reference::ProjectKey(project, key), _) => format!("{key} in project {project}"),
         (Reference::Key(_) | Reference::IdPrefix(_) | Reference::Branch(..), _) => {
-            err!(NotFound, "there is no task {text:?}")
+            format!("task {text:?}")
         }
     };
-    error.hint(text!(
+    err!(NotFound, "there is no {what}").hint(text!(
         "{}{} shows every task; {} brings back a deleted one",
         meant,
         Action::list_tasks(),
