@@ -14,6 +14,7 @@ use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Actor, Workflow};
 use orange_engine::store::Place;
 use orange_engine::store::lock::{TaskLock, Witness};
+use orange_engine::store::locks::Rank;
 use orange_engine::tx::{context_mark, written_fields};
 use serde_json::Value;
 use std::fs;
@@ -146,11 +147,13 @@ fn write_task(home: &Home, number: usize) -> Result<()> {
     fs::write(place.journal(), &journal)?;
     let file = TaskFile::create(&written_fields(&task), &body);
     fs::write(place.task_file(), file.text())?;
-    TaskLock::acquire_telling(&place.path, Duration::ZERO, |_| {})?.set_witness(Witness {
-        revision: task.revision,
-        journal_bytes: journal.len() as u64,
-        front: orange_engine::store::mark_of(file.front()),
-    })?;
+    TaskLock::acquire_telling(&place.path, Rank::Task, Duration::ZERO, |_| {})?.set_witness(
+        Witness {
+            revision: task.revision,
+            journal_bytes: journal.len() as u64,
+            front: orange_engine::store::mark_of(file.front()),
+        },
+    )?;
     Ok(())
 }
 

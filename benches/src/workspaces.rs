@@ -135,7 +135,7 @@ impl Pool<'_> {
             reason: "measured",
             now: Timestamp::from_second(1_760_000_000 + round as i64)?,
         })?;
-        match saved.map(|saved| saved.files) {
+        match saved.map(|saved| saved.note.files) {
             Some(files) if files == MODIFIED + STAGED + UNTRACKED => Ok(()),
             other => Err(format!("the rescue holds {other:?} files").into()),
         }

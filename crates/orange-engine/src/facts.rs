@@ -79,7 +79,7 @@ fn check_of(call: &Call, task: &Task) -> Result<Option<String>> {
     let Some(place) = place_of(call, task)? else {
         return Ok(None);
     };
-    let history = trash::history_at(call, &place.path)?;
+    let history = place.history()?;
     checks::check_to_wait_for(call, task, &place, &history)
 }
 
@@ -227,7 +227,7 @@ pub(crate) fn noted_head(call: &Call, task: &Task) -> Option<String> {
 /// The journal of a task with everything that stands in it, whoever wrote it.
 pub(crate) fn written_history(call: &Call, task: &Task) -> Option<History> {
     let place = place_of(call, task).ok()??;
-    trash::history_at(call, &place.path).ok()
+    place.history().ok()
 }
 
 /// The journal of a task, as it is on disk. Where it cannot be read, nothing is decided.

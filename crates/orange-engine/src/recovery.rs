@@ -146,7 +146,7 @@ pub(crate) fn finish_marked(call: &Call, place: &Place) -> Result<bool> {
         Ok(None) => return Ok(false),
         Err(error) => return Err(explain_lock(place, error)),
     };
-    if trash::history_at(call, &place.path)?.is_deleted() {
+    if place.history()?.is_deleted() {
         trash::move_to_trash(call, place)?;
         call.store.unmark(place);
         return Ok(true);

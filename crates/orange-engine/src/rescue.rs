@@ -12,10 +12,10 @@ use crate::error::{Result, err};
 use crate::git::rescue::content::{Entries, TempIndex};
 use crate::git::rescue::refs::{self, Kept};
 use crate::git::rescue::{LINK, Worktree};
-pub use crate::rescue::note::Note;
+pub use crate::rescue::note::{Note, time_of};
 use crate::rescue::raw::Staging;
 pub use crate::rescue::restore::{
-    LostCommit, Restored, Shown, ShownFile, restore, restore_from, show, to_branch,
+    LostCommit, Restored, Shown, ShownFile, restore, show, to_branch,
 };
 use orange_core::{SignedDuration, Timestamp};
 use orange_sys::crash_points::crash_point;
@@ -39,23 +39,9 @@ pub struct Save<'a> {
 }
 
 /// What was saved, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rescued {
-    pub reference: String,
-    /// The last part of the ref: the time.
-    pub name: String,
-    pub commit: String,
-    /// The copies of what git cannot hold.
-    pub raw: Option<PathBuf>,
-    /// Changed paths compared with HEAD, and repositories copied.
-    pub files: usize,
-    /// Commits that were on no branch.
-    pub commits: usize,
-}
-
-/// One rescue among others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rescue {
+    /// The last part of the ref: the time.
     pub name: String,
     pub task_id: String,
     pub reference: String,
@@ -77,12 +63,12 @@ pub(crate) struct Content {
 }
 
 /// Saves what a worktree holds. None: nothing that is not on a branch already.
-pub fn save(save: &Save<'_>) -> Result<Option<Rescued>> {
+pub fn save(save: &Save<'_>) -> Result<Option<Rescue>> {
     save_content(save).map(|(rescued, _)| rescued)
 }
 
 /// As [`save`]; also returns what was found, so that the caller can remove exactly that.
-pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)> {
+pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, Content)> {
     let worktree = Worktree::open(save.slot)?;
     let index = TempIndex::copy_of(&worktree)?;
     let (entries, staged) = read_index(&worktree, &index)?;
@@ -122,7 +108,7 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)
     if tree == base && staged.is_none() && lost.tips.is_empty() && staging.is_empty() {
         return Ok((None, content));
     }
-    let head = worktree.head.as_ref().map(|head| head.commit.clone());
+    let head = content.head.clone();
     let mut parents: Vec<String> = head.clone().into_iter().collect();
     let staged = match staged {
         Some(tree) => {
@@ -135,7 +121,7 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)
     parents.extend(lost.tips);
     let mut seen = std::collections::HashSet::new();
     parents.retain(|parent| seen.insert(parent.clone()));
-    let mut note = Note {
+    let note = Note {
         reason: save.reason.to_owned(),
         task_id: save.task_id.to_owned(),
         branch: save.branch.map(str::to_owned),
@@ -156,37 +142,12 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescued>, Content)
     };
     let rescued = match before {
         Some(rescued) => rescued,
-        None => keep(&worktree, &tree, &mut note, staging)?,
+        None => keep(&worktree, &tree, note, staging)?,
     };
     crash_point("rescue.saved");
-    content.raw = rescued.raw.clone();
+    let raw = rescued.note.raw.as_ref();
+    content.raw = raw.map(|name| save.raw_folder.join(name));
     Ok((Some(rescued), content))
-}
-
-/// Saves the commits of a branch that is about to be deleted. None: other refs reach all of them.
-pub fn save_branch(save: &Save<'_>, branch: &str) -> Result<Option<Rescued>> {
-    let worktree = Worktree::open(save.slot)?;
-    let Some(lost) = worktree.only_on_branch(branch)? else {
-        return Ok(None);
-    };
-    let mut note = Note {
-        reason: save.reason.to_owned(),
-        task_id: save.task_id.to_owned(),
-        branch: Some(branch.to_owned()),
-        time: save.now,
-        head: Some(lost.tip.clone()),
-        staged: None,
-        operation: None,
-        files: 0,
-        commits: lost.commits,
-        raw: None,
-    };
-    let tree = Tree {
-        tree: lost.tree,
-        parents: vec![lost.tip],
-    };
-    let staging = Staging::new(save.raw_folder);
-    keep(&worktree, &tree, &mut note, staging).map(Some)
 }
 
 /// All rescues of a repository, or of one task: the oldest first.
@@ -222,13 +183,9 @@ const ONE_RELEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Deletes rescues that still are what they were when they were listed, all or none. Their copies are the caller's.
 pub fn forget(repository: &Path, old: &[Rescue]) -> Result<()> {
-    let old: Vec<Kept> = old.iter().map(Rescue::kept).collect();
-    refs::forget(repository, &old)
-}
-
-/// When a rescue was made, as its name says; None for what is no name of one.
-pub fn time_of(name: &str) -> Option<Timestamp> {
-    note::time_of(name)
+    let old = old.iter();
+    let old = old.map(|rescue| (rescue.reference.as_str(), rescue.commit.as_str()));
+    refs::forget(repository, old)
 }
 
 /// `refs/orange/rescue/<task id>/<name>` → task id and name.
@@ -249,14 +206,6 @@ impl Rescue {
             name,
         })
     }
-
-    fn kept(&self) -> Kept {
-        Kept {
-            reference: self.reference.clone(),
-            commit: self.commit.clone(),
-            message: String::new(),
-        }
-    }
 }
 
 pub(crate) struct Tree {
@@ -265,12 +214,7 @@ pub(crate) struct Tree {
 }
 
 /// Puts the copies and the commit under the first free name of this time.
-fn keep(
-    worktree: &Worktree,
-    tree: &Tree,
-    note: &mut Note,
-    mut staging: Staging,
-) -> Result<Rescued> {
+fn keep(worktree: &Worktree, tree: &Tree, mut note: Note, mut staging: Staging) -> Result<Rescue> {
     let time = note::name_of(note.time);
     for attempt in 1..=MOST_AT_ONCE {
         let name = match attempt {
@@ -287,13 +231,13 @@ fn keep(
         let commit = worktree.commit(&tree.tree, &tree.parents, &note.message(), note.time)?;
         let reference = format!("{}/{name}", task_ref(&note.task_id));
         if worktree.keep(&reference, &commit)? {
-            return Ok(Rescued {
+            staging.keep();
+            return Ok(Rescue {
+                name,
+                task_id: note.task_id.clone(),
                 reference,
                 commit,
-                raw: staging.keep(),
-                files: note.files,
-                commits: note.commits,
-                name,
+                note,
             });
         }
     }

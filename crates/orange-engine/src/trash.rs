@@ -3,12 +3,12 @@
 use crate::call::{Call, hidden_folder};
 use crate::error::{Error, IoContext, Result, err};
 use crate::started_by;
-use crate::store::{Place, journal, make_folder};
-use orange_core::history::History;
+use crate::store::{Place, history_in, make_folder};
 use orange_core::id::{Key, Reference};
 use orange_core::task::{Status, Task};
 use orange_core::{Action, machine, text};
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -50,9 +50,7 @@ pub(crate) fn trash_place(call: &Call, place: &Place) -> PathBuf {
 
 /// The error for a task whose folder went away while a command waited for it.
 pub(crate) fn explain_gone(call: &Call, place: &Place) -> Option<Error> {
-    let history = history_at(call, &trash_place(call, place)).ok()?;
-    let task = machine::fold(history.own(), u64::MAX).ok()?;
-    let label = task.label();
+    let label = task_in(&trash_place(call, place))?.label();
     Some(
         err!(
             NotFound,
@@ -78,7 +76,7 @@ pub(crate) fn move_from_trash(call: &Call, place: &Place) -> Result<()> {
 /// Ends the making or restoring of a task that a dead process began. The caller holds the project's lock.
 pub(crate) fn finish_arrival(call: &Call, place: &Place) -> Result<()> {
     let trashed = trash_place(call, place);
-    if trashed.is_dir() && !history_at(call, &trashed)?.is_deleted() {
+    if trashed.is_dir() && !history_in(&trashed)?.is_deleted() {
         return move_from_trash(call, place);
     }
     // Never reported as created, and in nobody's way: only its folder under the hidden name is left.
@@ -89,10 +87,9 @@ pub(crate) fn finish_arrival(call: &Call, place: &Place) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn history_at(_call: &Call, folder: &Path) -> Result<History> {
-    let path = folder.join("history.jsonl");
-    let bytes = journal::read(&path).doing("read", &path)?;
-    Ok(History::parse(&bytes.text))
+/// The task in a folder of the trash, as its journal says.
+pub(crate) fn task_in(folder: &Path) -> Option<Task> {
+    machine::fold(history_in(folder).ok()?.own(), u64::MAX).ok()
 }
 
 pub(crate) fn find_in_trash(
@@ -108,8 +105,7 @@ pub fn trashed(call: &Call) -> Vec<(Place, Task)> {
     let trash = call.store.trash();
     let mut found = Vec::new();
     for path in task_folders(&trash) {
-        if let Ok(history) = history_at(call, &path)
-            && let Ok(task) = machine::fold(history.own(), u64::MAX)
+        if let Some(task) = task_in(&path)
             && let Ok(inside) = path.strip_prefix(&trash)
             && let Some(name) = inside.to_str()
         {
@@ -158,24 +154,20 @@ pub(crate) fn find_among(
         })
         .cloned()
         .collect();
-    match (found.pop(), found.len()) {
-        (Some(only), 0) => Ok(only),
-        (None, _) => Err(
-            err!(NotFound, "there is no deleted task {text:?}").hint(text!(
-                "deleted tasks are kept for `trash.keep_days` days; {} without a name lists them",
-                Action::list_deleted()
-            )),
-        ),
-        (Some(last), _) => {
-            found.push(last);
-            let names: Vec<String> = found
-                .iter()
-                .map(|(place, task)| format!("  {}:{} {}", place.project, task.label(), task.id))
-                .collect();
-            Err(err!(Ambiguous, "{text:?} names more than one deleted task")
-                .hint(format!("say which one:\n{}", names.join("\n"))))
-        }
+    if found.len() > 1 {
+        let name = |(place, task): &(Place, Task)| {
+            format!("  {}:{} {}", place.project, task.label(), task.id)
+        };
+        let names: Vec<String> = found.iter().map(name).collect();
+        return Err(err!(Ambiguous, "{text:?} names more than one deleted task")
+            .hint(format!("say which one:\n{}", names.join("\n"))));
     }
+    found.pop().ok_or_else(|| {
+        err!(NotFound, "there is no deleted task {text:?}").hint(text!(
+            "deleted tasks are kept for `trash.keep_days` days; {} without a name lists them",
+            Action::list_deleted()
+        ))
+    })
 }
 
 /// Every folder with a journal below this one.
@@ -183,7 +175,7 @@ pub(crate) fn task_folders(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];
     while let Some(folder) = open.pop() {
-        for path in children_of(&folder) {
+        for path in listing::folders(&folder) {
             if path.ends_with(GONE) {
                 continue;
             }
@@ -204,18 +196,6 @@ fn sync_parents(from: &Path, to: &Path) {
             tracing::warn!(%error, folder = %folder.display(), "a move may not survive a power cut");
         }
     }
-}
-
-fn children_of(folder: &Path) -> Vec<PathBuf> {
-    fs::read_dir(folder)
-        .map(|entries| {
-            entries
-                .flatten()
-                .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-                .map(|entry| entry.path())
-                .collect()
-        })
-        .unwrap_or_default()
 }
 
 /// So many digits may be the beginning of an id.

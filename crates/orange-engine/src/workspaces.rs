@@ -20,22 +20,23 @@ pub mod special_files;
 pub mod tidy;
 pub mod verify_slot;
 
-use crate::call::{self, Call};
+use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
 use crate::projects::Project;
 use crate::rules::{self, LOCKFILES, base_files};
-use crate::store::Store;
-use crate::store::locks::{Lock, LockFile};
+use crate::store::Place;
+use crate::store::locks::Lock;
 pub use crate::workspaces::acquire::Acquired;
 pub(crate) use crate::workspaces::link::LINK_NAMES;
 pub use crate::workspaces::pool_file::{Pool, Slot};
 pub use crate::workspaces::release::Released;
 pub(crate) use crate::workspaces::slot_lock::SlotLock;
 pub use crate::workspaces::verify_slot::{CHECK_MARK, verify_slot};
-use crate::{git, home_record, occupants};
+use crate::{git, home_record};
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use std::path::{Component, Path, PathBuf};
 
 /// A slot that is one task's until it gives it back.
@@ -43,6 +44,16 @@ use std::path::{Component, Path, PathBuf};
 pub struct Lease {
     pub slot: String,
     pub epoch: u64,
+}
+
+/// A task and its slot, while that is made ready or given back.
+struct TaskSlot<'a> {
+    call: &'a Call,
+    project: &'a Project,
+    task: &'a Task,
+    place: &'a Place,
+    lease: &'a Lease,
+    folder: &'a Path,
 }
 
 /// `shop--2`.
@@ -72,10 +83,11 @@ pub fn pool(call: &Call) -> Result<Pool> {
 /// Changes the pool under its lock; written only if it changed.
 pub(crate) fn change_pool<T>(
     call: &Call,
-    change: impl FnOnce(&Call, &mut Pool) -> Result<T>,
+    change: impl FnOnce(&mut Pool) -> Result<T>,
 ) -> Result<T> {
     home_record::refuse_copy(call)?;
-    let _lock = lock_pool(&call.store)?;
+    call.store.ensure_home()?;
+    let _lock = call.store.lock(Lock::Pool)?;
     let before = Pool::read(&call.store)?;
     let mut pool = match &before {
         Some(pool) => pool.clone(),
@@ -89,12 +101,20 @@ pub(crate) fn change_pool<T>(
             pool_from_tasks(call)?
         }
     };
-    let result = change(call, &mut pool)?;
+    let result = change(&mut pool)?;
     if before.as_ref() != Some(&pool) {
         pool.write(&call.store)?;
         crash_point("pool.written");
     }
     Ok(result)
+}
+
+/// Changes one slot of the pool, if there is such a slot.
+pub(crate) fn change_slot(call: &Call, slot: &str, change: impl FnOnce(&mut Slot)) -> Result<()> {
+    change_pool(call, |pool| {
+        pool.workspaces.get_mut(slot).map(change);
+        Ok(())
+    })
 }
 
 /// Who has which slot, as the tasks and the folders say. The index is taken as it is: that field is only ever
@@ -105,10 +125,8 @@ fn pool_from_tasks(call: &Call) -> Result<Pool> {
     for project in call.projects()? {
         for task in call.index()?.slot_holders(&project.name)? {
             let task = call.store.survey(&task.folder).task;
-            if let Some(slot) = task
-                .workspace
-                .clone()
-                .filter(|slot| slot_number(&project.name, slot).is_some())
+            if let Some(slot) = task.workspace.clone()
+                && slot_number(&project.name, &slot).is_some()
             {
                 pool.workspaces.insert(slot, Slot::bound_to(&task, epoch));
             }
@@ -122,14 +140,9 @@ fn pool_from_tasks(call: &Call) -> Result<Pool> {
 
 /// Slots of a project that have a folder.
 pub(crate) fn slot_folders(call: &Call, project: &str) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(call.store.workspaces()) else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| slot_number(project, name).is_some())
-        .collect()
+    let names = listing::names(&call.store.workspaces());
+    let is_slot = |name: &String| slot_number(project, name).is_some();
+    names.filter(is_slot).collect()
 }
 
 /// No lease of a pool file that was lost can have had a higher number than the time.
@@ -137,22 +150,25 @@ fn epoch_floor(call: &Call) -> u64 {
     u64::try_from(call.now().as_second()).unwrap_or(0)
 }
 
-/// Gives a task a slot, or the one it has. Nothing is done to the slot yet.
-pub(crate) fn reserve(call: &Call, task: &Task, wanted: &Wanted) -> Result<Lease> {
-    let project = call::registered(call, &task.project)?;
-    change_pool(call, |call, pool| {
+/// Gives a task a slot, or the one it has. Nothing is done to the slot yet. `lockfiles`: of the commit it starts from.
+pub(crate) fn reserve(
+    call: &Call,
+    project: &Project,
+    task: &Task,
+    lockfiles: Option<&str>,
+) -> Result<Lease> {
+    change_pool(call, |pool| {
         if let Some(lease) = pool.lease_of(task) {
             return Ok(lease);
         }
-        let slot = choose(call, pool, &project, task, wanted)?;
-        let epoch = epoch_floor(call);
-        Ok(pool.bind(&slot, task, epoch))
+        let slot = choose(call, pool, project, task, lockfiles)?;
+        Ok(pool.bind(&slot, task, epoch_floor(call)))
     })
 }
 
 /// Gives a reservation back that came to nothing.
 pub(crate) fn unreserve(call: &Call, task: &Task, lease: &Lease) -> Result<()> {
-    change_pool(call, |_, pool| {
+    change_pool(call, |pool| {
         pool.free(task, lease);
         Ok(())
     })
@@ -160,12 +176,11 @@ pub(crate) fn unreserve(call: &Call, task: &Task, lease: &Lease) -> Result<()> {
 
 /// For `doctor`: a task that says it has a slot gets it.
 pub(crate) fn bind_slot(call: &Call, slot: &str, task: &Task) -> Result<()> {
-    change_pool(call, |call, pool| {
+    change_pool(call, |pool| {
         if !pool.is_free(slot) {
             return Err(changed_meanwhile(slot));
         }
-        let epoch = epoch_floor(call);
-        pool.bind(slot, task, epoch);
+        pool.bind(slot, task, epoch_floor(call));
         Ok(())
     })
 }
@@ -176,19 +191,16 @@ pub(crate) fn free_slot(
     project: &Project,
     slot: &str,
     seen: &Slot,
-    task: &Task,
+    owner: &str,
 ) -> Result<String> {
-    change_pool(call, |call, pool| {
+    change_pool(call, |pool| {
         if pool.workspaces.get(slot) != Some(seen) {
             return Err(changed_meanwhile(slot));
         }
-        let (said, kept) = tidied(call, project, slot, &task.id)?;
+        let (said, kept) = tidied(call, project, slot, owner)?;
         if let Some(entry) = pool.workspaces.get_mut(slot) {
-            entry.release();
-            entry.last_task = Some(task.id.clone());
-            if let Some(why) = &kept {
-                entry.retire(why);
-            }
+            entry.give_back(kept.as_deref());
+            entry.last_task = Some(owner.to_owned());
         }
         Ok(said)
     })
@@ -196,7 +208,7 @@ pub(crate) fn free_slot(
 
 /// For `doctor`: a free slot as it should be.
 pub(crate) fn park_slot(call: &Call, project: &Project, slot: &str, owner: &str) -> Result<String> {
-    change_pool(call, |call, pool| {
+    change_pool(call, |pool| {
         if !pool.is_free(slot) && !pool.is_retired(slot) {
             return Err(changed_meanwhile(slot));
         }
@@ -214,10 +226,7 @@ pub(crate) fn park_slot(call: &Call, project: &Project, slot: &str, owner: &str)
         }
         let (said, kept) = tidied(call, project, slot, owner)?;
         let entry = pool.workspaces.entry(slot.to_owned()).or_default();
-        match &kept {
-            None => entry.release(),
-            Some(why) => entry.retire(why),
-        }
+        entry.give_back(kept.as_deref());
         Ok((said, kept))
     })
     // Outside: an error would leave the pool as it was.
@@ -238,7 +247,7 @@ fn tidied(
     if !folder.is_dir() || !tidy::is_worktree_of(call, &project.path, &folder, owner)? {
         return Ok(("it is free".to_owned(), None));
     }
-    if let Some(who) = release::occupant(call, &folder) {
+    if let Some(who) = release::occupant(&folder) {
         return Err(err!(ConditionUnmet, "{who} lives in {slot}"));
     }
     let park = rules::parking_place(call, project)?;
@@ -271,12 +280,12 @@ pub(crate) fn choose(
     pool: &Pool,
     project: &Project,
     task: &Task,
-    wanted: &Wanted,
+    wanted: Option<&str>,
 ) -> Result<String> {
     let held = pool.held(&project.name).count();
     let size = usize::try_from(project.pool_size).unwrap_or(usize::MAX);
     if held >= size {
-        return Err(exhausted(call, pool, project));
+        return Err(exhausted(pool, project));
     }
     let mut free: Vec<(u8, u32, String)> = (1..=pool.last_number(project))
         .map(|number| (number, slot_name(&project.name, number)))
@@ -287,7 +296,7 @@ pub(crate) fn choose(
             let lockfiles = entry.and_then(|entry| entry.lockfiles.as_deref());
             let rank = match () {
                 () if last == Some(task.id.as_str()) => 0,
-                () if lockfiles.is_some() && lockfiles == wanted.lockfiles.as_deref() => 1,
+                () if lockfiles.is_some() && lockfiles == wanted => 1,
                 () if slot_folder(call, &slot).is_dir() => 2,
                 () => 3,
             };
@@ -295,10 +304,9 @@ pub(crate) fn choose(
         })
         .collect();
     free.sort();
-    let own = occupants::own_line();
     let mut passed = Vec::new();
     for (_, _, slot) in free {
-        match why_not(&slot_folder(call, &slot), &own) {
+        match why_not(&slot_folder(call, &slot)) {
             None => return Ok(slot),
             Some(why) => {
                 call.notice(format!("{slot} is passed over: {why}"));
@@ -307,7 +315,7 @@ pub(crate) fn choose(
         }
     }
     if passed.is_empty() {
-        return Err(exhausted(call, pool, project));
+        return Err(exhausted(pool, project));
     }
     Err(err!(ConditionUnmet, "no free slot of {} can be used: {}", project.name, passed.join(", "))
         .hint(
@@ -315,7 +323,7 @@ pub(crate) fn choose(
         ))
 }
 
-fn exhausted(_call: &Call, pool: &Pool, project: &Project) -> Error {
+fn exhausted(pool: &Pool, project: &Project) -> Error {
     let holders: Vec<String> = pool
         .held(&project.name)
         .map(|(slot, entry)| format!("{slot}: {}", entry.task.as_deref().unwrap_or("?")))
@@ -335,14 +343,12 @@ fn exhausted(_call: &Call, pool: &Pool, project: &Project) -> Error {
 }
 
 /// What speaks against giving a free slot to somebody.
-fn why_not(folder: &Path, own_line: &[u32]) -> Option<String> {
-    let Ok(found) = std::fs::symlink_metadata(folder) else {
-        return None;
-    };
+fn why_not(folder: &Path) -> Option<String> {
+    let found = std::fs::symlink_metadata(folder).ok()?;
     if !found.is_dir() {
         return Some("it is no folder".to_owned());
     }
-    let empty = std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_none());
+    let empty = listing::is_empty(folder);
     if !empty
         && !git::worktree::is_half_made(folder)
         && (!folder.join(".git").is_file() || git::state::git_folder(folder).is_err())
@@ -352,28 +358,11 @@ fn why_not(folder: &Path, own_line: &[u32]) -> Option<String> {
     if !empty && git::worktree::is_led_astray(folder) {
         return Some(format!("it {}", git::worktree::astray(folder)));
     }
-    let others = occupants::others_in_folder(folder, own_line);
-    let process = others.first()?;
-    Some(format!(
-        "process {} ({}) lives in it",
-        process.pid, process.name
-    ))
+    release::occupant(folder).map(|who| format!("{who} lives in it"))
 }
 
 fn changed_meanwhile(slot: &str) -> Error {
     err!(Conflict, "{slot} was given to a task meanwhile")
-}
-
-/// What a task would like of a slot.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// Names what its base says about dependencies.
-    pub(crate) lockfiles: Option<String>,
-}
-
-fn lock_pool(store: &Store) -> Result<LockFile> {
-    store.ensure_home()?;
-    store.lock(Lock::Pool)
 }
 
 /// Names the lockfiles of a commit; None if it has none.
@@ -421,25 +410,16 @@ pub(crate) fn workspace_of(call: &Call, task: &Task) -> Result<PathBuf> {
     let Some(name) = task.workspace.as_deref().filter(|name| !name.is_empty()) else {
         return Err(no_workspace(&label, "has no workspace"));
     };
-    let mut parts = Path::new(name).components();
-    let plain = matches!(
-        (parts.next(), parts.next()),
-        (Some(Component::Normal(_)), None)
-    );
-    let pool = call.store.workspaces();
-    let slot = pool.join(name);
-    let inside = match (slot.canonicalize(), pool.canonicalize()) {
-        (Ok(slot), Ok(pool)) => slot.parent() == Some(&pool) && slot.is_dir(),
+    let pool = call.store.workspaces().canonicalize();
+    let is_inside = |slot: &PathBuf| match (slot.canonicalize(), &pool) {
+        (Ok(slot), Ok(pool)) => slot.parent() == Some(pool) && slot.is_dir(),
         (Ok(_) | Err(_), _) => false,
     };
-    if plain && inside {
-        Ok(slot)
-    } else {
-        Err(no_workspace(
-            &label,
-            &format!("has the workspace {name:?}, which is not there"),
-        ))
-    }
+    let found = safe_slot_folder(call, name).filter(is_inside);
+    found.ok_or_else(|| {
+        let why = format!("has the workspace {name:?}, which is not there");
+        no_workspace(&label, &why)
+    })
 }
 
 pub(crate) fn no_workspace(label: &str, why: &str) -> Error {

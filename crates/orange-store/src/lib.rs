@@ -70,6 +70,18 @@ impl Place {
     pub fn journal(&self) -> PathBuf {
         self.path.join("history.jsonl")
     }
+
+    /// The events of the task.
+    pub fn history(&self) -> Result<History> {
+        history_in(&self.path)
+    }
+}
+
+/// The events of the task in a folder, which may lie in the trash.
+pub fn history_in(folder: &Path) -> Result<History> {
+    let path = folder.join("history.jsonl");
+    let bytes = journal::read(&path).doing("read", &path)?;
+    Ok(History::parse(&bytes.text))
 }
 
 /// A task's files as they were at one moment, read without a lock.

@@ -9,7 +9,7 @@ use crate::runs::{self, Doing, RunFolder, RunSpec, State};
 use crate::store::locks::{Lock, LockFile};
 use crate::verbs::{handle_signals, start};
 use crate::views::list;
-use crate::{errand, home_record, recovery, sessions, trash, tx};
+use crate::{errand, home_record, recovery, sessions, tx};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
@@ -128,7 +128,7 @@ impl Monitor {
             return true;
         }
         let place = call.store().place(&spec.folder);
-        let Ok(history) = trash::history_at(call, &place.path) else {
+        let Ok(history) = place.history() else {
             return true;
         };
         let known = runs_of(&history).iter().any(|known| known.id == spec.run);
@@ -214,7 +214,7 @@ fn close_leftovers(call: &Call, live: &HashSet<String>) -> Result<usize> {
         };
         let place = call.store.place(&found.folder);
         let over = found.status.parse().is_ok_and(Status::is_terminal);
-        let history = trash::history_at(call, &place.path)?;
+        let history = place.history()?;
         let marked = call.store.marked().contains(&place);
         let known = runs_of(&history).iter().any(|known| known.id == run);
         if over && !marked && known {

@@ -10,7 +10,7 @@ use crate::error::{Result, err};
 use crate::git::short;
 use crate::store::Place;
 use crate::store::locks::{Rank, about_to_wait};
-use crate::{access, errand, facts, person_environment, seal_checks, started_by, trash, tx};
+use crate::{access, errand, facts, person_environment, seal_checks, started_by, tx};
 use orange_core::history::History;
 use orange_core::history::payload::VerifyStarted;
 use orange_core::task::Task;
@@ -160,7 +160,7 @@ pub fn verify_now(call: &Call, place: Place, again: bool) -> Result<(Task, Verif
         }
         std::thread::sleep(NAP);
     }
-    let history = trash::history_at(call, &place.path)?;
+    let history = place.history()?;
     let told = seal_checks::check_seals(call, &task.id, &history)
         .evidence(&history)
         .verify;

@@ -61,8 +61,7 @@ pub(crate) fn release(tx: &TaskTx<'_>) -> Result<Event> {
         Released::Nothing => completed,
         Released::Passed { slot } => completed.because(format!("{slot} is another task's by now")),
         Released::Parked {
-            slot,
-            epoch,
+            lease,
             rescue,
             kept,
         } => {
@@ -72,7 +71,6 @@ pub(crate) fn release(tx: &TaskTx<'_>) -> Result<Event> {
                     Action::list_rescues(tx.task.label())
                 ));
             }
-            let lease = Lease { slot, epoch };
             let parked = HookEnded {
                 rescue: rescue.as_deref(),
                 retired: kept.as_deref(),

@@ -91,7 +91,7 @@ pub(crate) fn begin(tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
             reason: DueFor::Start,
         })?;
         crash_point("spawn.written");
-        release::unlock_slot(call, &spec.worktree)?;
+        release::unlock_slot(&spec.worktree)?;
         let pane = open_window(&tmux, tx, &spec)?;
         folder.note_pane(&pane)?;
         crash_point("spawn.opened");

@@ -25,10 +25,12 @@ use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
 use crate::{git, home_record, settings};
 use orange_core::task::Task;
 use orange_core::{Action, Text, Timestamp, text};
+use orange_sys::listing;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 impl Report {
+    /// A problem of which nothing says what to do.
     fn add(&mut self, subject: impl Into<String>, problem: impl Into<String>) -> &mut Finding {
         self.findings.push(Finding {
             group: self.group,
@@ -42,16 +44,60 @@ impl Report {
         &mut self.findings[last]
     }
 
-    /// Something that could not be found out is neither fine nor wrong.
-    fn add_unchecked(&mut self, subject: impl Into<String>, error: &Error) {
-        let (subject, hint) = (subject.into(), error.hint.clone());
+    /// A problem that a person has to see to.
+    fn by_hand(
+        &mut self,
+        subject: impl Into<String>,
+        problem: impl Into<String>,
+        how: impl Into<Text>,
+    ) {
+        let finding = self.add(subject, problem);
+        finding.repair = Some(text!("by hand: {}", how));
+        finding.by_hand = true;
+    }
+
+    /// A problem that can be repaired, and `how`. With `--repair` that is done, and the finding says what became of it.
+    fn repair<T: Into<Text>>(
+        &mut self,
+        subject: impl Into<String>,
+        problem: impl Into<String>,
+        how: impl Into<Text>,
+        repair: impl FnOnce() -> Result<T>,
+    ) {
+        let outcome = self.repairs.then(repair);
+        let finding = self.add(subject, problem);
+        finding.repaired = outcome.as_ref().is_some_and(Result::is_ok);
+        finding.repair = Some(match outcome {
+            None => how.into(),
+            Some(Ok(what)) => what.into(),
+            Some(Err(error)) => format!("could not be repaired: {error}").into(),
+        });
+    }
+
+    /// What an error says, and its hint.
+    fn add_error(&mut self, subject: impl Into<String>, error: Error) {
+        match error.hint {
+            Some(hint) => self.by_hand(subject, error.message, hint),
+            None => {
+                self.add(subject, error.message);
+            }
+        }
+    }
+
+    /// The outcome of a look at something. What could not be found out is neither fine nor wrong, and said once.
+    fn checked<T>(&mut self, subject: &str, outcome: Result<T>) -> Option<T> {
+        let error = match outcome {
+            Ok(found) => return Some(found),
+            Err(error) => error,
+        };
         let problem = format!("could not be checked: {}", error.message);
         let same = |known: &Finding| known.subject == subject && known.problem == problem;
-        if self.findings.iter().any(same) {
-            return;
+        if !self.findings.iter().any(same) {
+            let how = error.hint;
+            let how = how.unwrap_or_else(|| "fix the cause, then run this again".into());
+            self.by_hand(subject, problem, how);
         }
-        self.add(subject, problem)
-            .by_hand(hint.unwrap_or_else(|| "fix the cause, then run this again".into()));
+        None
     }
 
     fn fine(&mut self, text: impl Into<Text>) {
@@ -90,55 +136,20 @@ impl Report {
     }
 }
 
-impl Finding {
-    fn repair(&mut self, how: impl Into<Text>) {
-        self.repair = Some(how.into());
-        self.by_hand = false;
-    }
-
-    fn by_hand(&mut self, how: impl Into<Text>) {
-        self.repair = Some(text!("by hand: {}", how));
-        self.by_hand = true;
-    }
-
-    fn done<T: Into<Text>>(&mut self, outcome: Result<T>) {
-        match outcome {
-            Ok(what) => {
-                self.repair(what);
-                self.repaired = true;
-            }
-            Err(error) => self.repair(format!("could not be repaired: {error}")),
-        }
-    }
-}
-
 /// One check of one group.
-type Check = fn(&Call, &mut Report, bool) -> Result<()>;
+type Check = fn(&Call, &mut Report) -> Result<()>;
 
 /// What is looked at in a home, in this order; and whether that needs a git that answers.
 const CHECKS: &[(Group, bool, Check)] = &[
-    (Group::Home, false, |call, report, _| {
-        check_config(call, report);
-        Ok(())
-    }),
-    (Group::Home, false, |call, report, repair| {
-        registry::check_projects(call, report, repair);
-        Ok(())
-    }),
-    (Group::Home, true, |call, report, _| {
-        repositories::check_repositories(call, report);
-        Ok(())
-    }),
+    (Group::Home, false, check_config),
+    (Group::Home, false, registry::check_projects),
+    (Group::Home, true, repositories::check_repositories),
     (Group::Databases, false, databases::check_databases),
     (Group::Tasks, false, tasks::check_tasks),
-    (Group::Tasks, false, |call, report, _| {
-        tasks::check_links(call, report)
-    }),
+    (Group::Tasks, false, tasks::check_links),
     (Group::Tasks, false, evidence::check_evidence),
     // After these, since the index is asked: what is wrong with it must have been found.
-    (Group::Home, false, |call, report, _| {
-        registry::check_unregistered(call, report)
-    }),
+    (Group::Home, false, registry::check_unregistered),
     (Group::Processes, false, processes::check_runs),
     (Group::Sessions, false, sessions::check_sessions),
     (Group::Sessions, false, agents::check_agents),
@@ -158,10 +169,13 @@ pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
         crate::access::people_only(call, "repair the home")?;
     }
     let _timeout = (!repair).then(|| git::TimeoutForAll::set(GIT_TIMEOUT));
-    let mut report = Report::default();
+    let mut report = Report {
+        repairs: repair,
+        ..Report::default()
+    };
     let has_git = machine::check_programs(call, &mut report);
     report.group = Group::Home;
-    if !home::check_home(call, &mut report, repair) {
+    if !home::check_home(call, &mut report) {
         report.group = Group::Machine;
         harnesses::check_harnesses(call, &mut report);
         return Ok(report);
@@ -172,16 +186,11 @@ pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
         }
         report.group = *group;
         // What is wrong with one thing must not hide what is wrong with another.
-        if let Err(error) = check(call, &mut report, repair) {
-            let how = error
-                .hint
-                .unwrap_or_else(|| "see the other findings".into());
-            report
-                .add(
-                    group.as_str(),
-                    format!("could not be looked at: {}", error.message),
-                )
-                .by_hand(how);
+        if let Err(error) = check(call, &mut report) {
+            let problem = format!("could not be looked at: {}", error.message);
+            let how = error.hint;
+            let how = how.unwrap_or_else(|| "see the other findings".into());
+            report.by_hand(group.as_str(), problem, how);
         }
     }
     report.group = Group::Machine;
@@ -195,12 +204,12 @@ pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
     Ok(report)
 }
 
-fn check_config(call: &Call, report: &mut Report) {
+fn check_config(call: &Call, report: &mut Report) -> Result<()> {
     for problem in settings::settings_problems(call) {
-        report
-            .add("config.yaml", problem)
-            .by_hand(text!("{} opens it", Action::edit_settings()));
+        let how = text!("{} opens it", Action::edit_settings());
+        report.by_hand("config.yaml", problem, how);
     }
+    Ok(())
 }
 
 /// A row's fields as a task; what cannot be read stays at its default.
@@ -222,25 +231,16 @@ pub(crate) fn without_path(problem: &str, path: &Path) -> String {
     problem.strip_prefix(&named).unwrap_or(problem).to_owned()
 }
 
+/// Folders in a folder, and links to some.
 pub(crate) fn folders_in(parent: &Path) -> Vec<PathBuf> {
-    std::fs::read_dir(parent)
-        .map(|entries| {
-            entries
-                .flatten()
-                .map(|entry| entry.path())
-                .filter(|path| path.is_dir())
-                .collect()
-        })
-        .unwrap_or_default()
+    let mut found = listing::entries(parent);
+    found.retain(|path| path.is_dir());
+    found
 }
 
 pub(crate) fn set_aside(path: &Path, stamp: &str) -> Result<String> {
-    let name = format!(
-        "{}.damaged-{stamp}",
-        path.file_name()
-            .map(|name| name.to_string_lossy())
-            .unwrap_or_default()
-    );
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = format!("{name}.damaged-{stamp}");
     std::fs::rename(path, path.with_file_name(&name)).doing("set aside", path)?;
     Ok(name)
 }
@@ -248,9 +248,10 @@ pub(crate) fn set_aside(path: &Path, stamp: &str) -> Result<String> {
 /// The first few, and how many more.
 pub(crate) fn some_of(names: &[String]) -> String {
     const NAMED: usize = 5;
-    let shown = names.iter().take(NAMED).cloned().collect::<Vec<String>>();
-    match names.len().saturating_sub(NAMED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+    match names.split_at_checked(NAMED) {
+        Some((shown, more)) if !more.is_empty() => {
+            format!("{} and {} more", shown.join(", "), more.len())
+        }
+        _ => names.join(", "),
     }
 }

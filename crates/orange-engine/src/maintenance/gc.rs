@@ -7,7 +7,7 @@ pub mod screens;
 pub mod trash;
 
 use crate::call::Call;
-use crate::error::{Error, Result};
+use crate::error::{Result, plain};
 use crate::{access, settings};
 use orange_core::{SignedDuration, Timestamp, choice};
 use serde::{Serialize, Serializer};
@@ -57,35 +57,31 @@ pub struct Left {
 }
 
 /// What was found of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Swept {
     pub kind: Kind,
     pub keep_days: u32,
+    #[serde(flatten, serialize_with = "with_sums")]
     pub items: Vec<Item>,
+    #[serde(rename = "kept")]
     pub left: Vec<Left>,
 }
 
-impl Serialize for Swept {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys<'a> {
-            kind: Kind,
-            keep_days: u32,
-            count: usize,
-            bytes: u64,
-            items: &'a [Item],
-            kept: &'a [Left],
-        }
-        let keys = Keys {
-            kind: self.kind,
-            keep_days: self.keep_days,
-            count: self.items.len(),
-            bytes: self.bytes(),
-            items: &self.items,
-            kept: &self.left,
-        };
-        keys.serialize(to)
+fn with_sums<S: Serializer>(items: &[Item], to: S) -> std::result::Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Keys<'a> {
+        count: usize,
+        bytes: u64,
+        items: &'a [Item],
     }
+    let count = items.len();
+    let bytes = items.iter().map(|item| item.bytes).sum();
+    Keys {
+        count,
+        bytes,
+        items,
+    }
+    .serialize(to)
 }
 
 /// What has expired, of every kind.
@@ -105,42 +101,26 @@ impl Swept {
         }
     }
 
-    fn stopped(kind: Kind, error: Error) -> Swept {
-        let left = Left {
-            name: format!("every {}", kind.noun()),
-            why: error.message,
-            failed: true,
-            unseen: true,
-        };
-        Swept {
-            left: vec![left],
-            ..Swept::new(kind, 0)
-        }
-    }
-
     pub fn bytes(&self) -> u64 {
         self.items.iter().map(|item| item.bytes).sum()
     }
 
-    fn stays(&mut self, name: impl Into<String>, why: impl Into<String>) {
+    fn stays(&mut self, name: impl Into<String>, why: impl Into<String>) -> &mut Left {
         self.left.push(Left {
             name: name.into(),
             why: why.into(),
             failed: false,
             unseen: false,
         });
+        let last = self.left.len() - 1;
+        &mut self.left[last]
     }
 
     /// Removed, as far as that was wished for and possible.
     fn note(&mut self, item: Item, outcome: io::Result<()>) {
         match outcome {
             Ok(()) => self.items.push(item),
-            Err(error) => self.left.push(Left {
-                name: item.name,
-                why: crate::error::plain(&error),
-                failed: true,
-                unseen: false,
-            }),
+            Err(error) => self.stays(item.name, plain(&error)).failed = true,
         }
     }
 }
@@ -169,10 +149,12 @@ pub(crate) fn sweep(call: &Call, remove: bool) -> Result<Vec<Swept>> {
             Kind::Logs => logs::sweep_logs(call, remove),
         };
         // What stops one kind must not hide what became of the others.
-        all.push(match swept {
-            Ok(swept) => swept,
-            Err(error) => Swept::stopped(*kind, error),
-        });
+        all.push(swept.unwrap_or_else(|error| {
+            let mut swept = Swept::new(*kind, 0);
+            let left = swept.stays(format!("every {}", kind.noun()), error.message);
+            (left.failed, left.unseen) = (true, true);
+            swept
+        }));
     }
     Ok(all)
 }

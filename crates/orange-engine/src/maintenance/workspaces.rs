@@ -1,16 +1,19 @@
 //! Slots made before a task needs one, and those that nobody needs.
 
 use crate::call::{self, Call};
-use crate::error::{Code, Error, Result, err};
+use crate::error::{Code, Error, IoContext, Result, err};
 use crate::git::worktree;
 use crate::maintenance::gc::rescues;
 use crate::projects::Project;
+use crate::store::make_folder;
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::tidy::{self, remove_parked, restore_whole};
 use crate::workspaces::{self, quarantine, release, slot_name, slot_number, verify_slot};
-use crate::{access, facts, occupants, rules};
+use crate::{access, facts, rules};
 use orange_core::{Action, text};
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::PathBuf;
 
 /// What `workspace gc` did.
@@ -34,22 +37,15 @@ pub struct KeptSlot {
 pub fn make_slots(call: &Call, project: &str, count: Option<u32>) -> Result<Vec<String>> {
     access::people_only(call, "make workspaces")?;
     let project = call::registered(call, project)?;
-    let count = count.unwrap_or(project.pool_size);
-    if count == 0 || count > project.pool_size {
-        return Err(err!(
-            Usage,
-            "the pool of {} has {} slots",
-            project.name,
-            project.pool_size
-        )
-        .hint(text!(
-            "{}{}",
-            format!(
-                "give a number from 1 to {}, or enlarge it: ",
-                project.pool_size
-            ),
-            Action::enlarge_pool(&project.name, None)
-        )));
+    let size = project.pool_size;
+    let count = count.unwrap_or(size);
+    if count == 0 || count > size {
+        return Err(
+            err!(Usage, "the pool of {} has {size} slots", project.name).hint(text!(
+                "give a number from 1 to {size}, or enlarge it: {}",
+                Action::enlarge_pool(&project.name, None)
+            )),
+        );
     }
     let park = rules::parking_place(call, &project)?;
     let mut made = Vec::new();
@@ -57,7 +53,7 @@ pub fn make_slots(call: &Call, project: &str, count: Option<u32>) -> Result<Vec<
         let name = slot_name(&project.name, number);
         let folder = workspaces::slot_folder(call, &name);
         // Under the lock: a task could take the slot meanwhile.
-        let is_new = workspaces::change_pool(call, |call, pool| {
+        let is_new = workspaces::change_pool(call, |pool| {
             if !pool.is_free(&name) || folder.exists() {
                 return Ok(false);
             }
@@ -145,31 +141,62 @@ pub(crate) fn forget_all_gone(call: &Call, project: &Project) -> Result<()> {
     Ok(())
 }
 
+/// Empties the pool of a project whose repository is gone. Without it nothing in a slot can be saved as a rescue: the folders
+/// are kept whole beside the copies of the tasks that had them, under names that never expire.
+pub(crate) fn set_slots_aside(call: &Call, project: &str) -> Result<()> {
+    workspaces::change_pool(call, |pool| {
+        let known = pool.workspaces.keys().cloned();
+        let known = known.filter(|name| slot_number(project, name).is_some());
+        let folders = workspaces::slot_folders(call, project).into_iter();
+        let folders = folders.chain(verify_slot::verify_folder(call, project));
+        for name in known.chain(folders).collect::<BTreeSet<String>>() {
+            let folder = workspaces::slot_folder(call, &name);
+            if folder.is_dir() && !folder.is_symlink() {
+                if let Some(who) = release::occupant(&folder) {
+                    return Err(
+                        err!(ConditionUnmet, "{name} is still in use: {who} lives in it")
+                            .hint("leave the folder, or end the process; then remove the project"),
+                    );
+                }
+                let _lock = SlotLock::try_take(&call.store, &name)?;
+                let holder = pool.workspaces.get(&name);
+                let holder = holder.and_then(|slot| slot.task_id.as_deref());
+                let owner = holder.unwrap_or(pool.last_owner(&name));
+                let kept = release::raw_folder(call, owner);
+                let aside = kept.join(format!("{name}-{}", call.file_stamp()));
+                make_folder(&kept)
+                    .and_then(|()| fs::rename(&folder, &aside))
+                    .doing("move", &folder)?;
+                call.notice(format!(
+                    "{name} cannot be saved without its repository; it is kept as {}",
+                    aside.display()
+                ));
+            }
+            pool.workspaces.remove(&name);
+        }
+        Ok(())
+    })
+}
+
 /// Why the slot stays; None if it is gone.
 fn remove_slot(call: &Call, project: &Project, name: &str) -> Result<Option<String>> {
     let folder = workspaces::slot_folder(call, name);
-    workspaces::change_pool(call, |call, pool| {
+    workspaces::change_pool(call, |pool| {
         if !pool.is_free(name) && !pool.is_retired(name) {
             let entry = pool.workspaces.get(name).cloned().unwrap_or_default();
             let holder = facts::holder_name(call, name, &entry)?;
             return Ok(Some(format!("{holder} has it")));
         }
-        let others = occupants::others_in_folder(&folder, &occupants::own_line());
-        if let Some(process) = others.first() {
-            let (pid, name) = (process.pid, &process.name);
-            return Ok(Some(format!("process {pid} ({name}) lives in it")));
+        if let Some(who) = release::occupant(&folder) {
+            return Ok(Some(format!("{who} lives in it")));
         }
         if let Err(error) = worktree::inside(&call.store.workspaces(), &folder) {
             return Ok(Some(error.message));
         }
-        let entry = pool.workspaces.get(name);
-        let owner = entry.and_then(|slot| slot.last_task.clone());
-        let owner = owner.unwrap_or_else(|| name.to_owned());
-        if !tidy::is_worktree_of(call, &project.path, &folder, &owner)? {
-            return Ok(Some(format!(
-                "it is no worktree of {}",
-                project.path.display()
-            )));
+        let owner = pool.last_owner(name);
+        if !tidy::is_worktree_of(call, &project.path, &folder, owner)? {
+            let path = project.path.display();
+            return Ok(Some(format!("it is no worktree of {path}")));
         }
         let park = rules::parking_place(call, project)?;
         let lock = match SlotLock::try_take(&call.store, name) {
@@ -177,9 +204,9 @@ fn remove_slot(call: &Call, project: &Project, name: &str) -> Result<Option<Stri
             Err(busy) => return Ok(Some(busy.message)),
         };
         let kept = lock.handed_on(|| {
-            let tidied = tidy::tidy(call, &owner, &folder, &park, "the slot was removed")?;
+            let tidied = tidy::tidy(call, owner, &folder, &park, "the slot was removed")?;
             match tidied.kept {
-                None => remove_parked(call, &project.path, &folder),
+                None => remove_parked(&project.path, &folder),
                 kept => Ok(kept),
             }
         })?;

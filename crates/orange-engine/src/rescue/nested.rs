@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::git::rescue::{Difference, Worktree, submodule};
+use orange_sys::listing;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +71,7 @@ fn look(worktree: &Worktree, path: &Path, new: bool, copies: &mut Vec<Copy>) -> 
     }
     let Ok(link) = fs::symlink_metadata(folder.join(".git")) else {
         // A submodule that was never fetched: git does not look at what somebody put there.
-        if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        if !listing::entries(&folder).is_empty() {
             copy(false);
         }
         return Ok(());

@@ -98,8 +98,8 @@ pub(crate) fn number_of(name: &str) -> u32 {
     number.unwrap_or(1)
 }
 
-/// When a rescue was made, as its name says; several of one millisecond are numbered.
-pub(crate) fn time_of(name: &str) -> Option<Timestamp> {
+/// When a rescue was made, as its name says; several of one millisecond are numbered. None for what is no name of one.
+pub fn time_of(name: &str) -> Option<Timestamp> {
     let (time, number) = name.split_once('Z')?;
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%S%.f", time).ok()?;
     let numbered = |rest: &str| rest.parse::<u32>().is_ok();
@@ -110,35 +110,24 @@ pub(crate) fn time_of(name: &str) -> Option<Timestamp> {
 
 /// A task id as a part of a ref.
 pub(crate) fn escaped(id: &str) -> String {
-    let mut text = String::with_capacity(id.len());
-    for byte in id.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => text.push(char::from(byte)),
-            other => {
-                let _ = write!(text, "%{other:02X}");
-            }
-        }
-    }
-    text
+    let escape = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    id.bytes().map(escape).collect()
 }
 
 pub(crate) fn unescaped(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = (*first == b'%')
-            .then(|| after.get(..2))
-            .flatten()
-            .and_then(|code| u8::from_str_radix(str::from_utf8(code).ok()?, 16).ok());
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let code = part.get(..2).map(|code| u8::from_str_radix(code, 16));
+        if let Some(Ok(byte)) = code {
+            bytes.push(byte);
+            bytes.extend(part.bytes().skip(2));
+        } else {
+            bytes.push(b'%');
+            bytes.extend(part.bytes());
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

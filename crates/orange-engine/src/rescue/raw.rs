@@ -4,12 +4,13 @@ use crate::error::{Error, IoContext, Result, err, plain};
 use crate::git::rescue::submodule;
 use crate::rescue::nested::Copy;
 use crate::store::{make_folder, private};
+use orange_sys::listing;
+use orange_sys::process::unique_name;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileTimes};
 use std::io::{self, BufRead};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a folder begins that is not whole yet.
 const PART: &str = ".part-";
@@ -27,11 +28,9 @@ pub(crate) struct Staging {
 impl Staging {
     /// Makes nothing before the first copy.
     pub(super) fn new(folder: &Path) -> Staging {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
         Staging {
             folder: folder.to_owned(),
-            current: folder.join(format!("{PART}{}-{count}", std::process::id())),
+            current: folder.join(format!("{PART}{}", unique_name())),
             count: 0,
         }
     }
@@ -81,11 +80,9 @@ impl Staging {
         Ok(true)
     }
 
-    /// The folder, which stays from now on; None if there was nothing to copy.
-    pub(super) fn keep(mut self) -> Option<PathBuf> {
-        let kept = (self.count > 0).then(|| self.current.clone());
+    /// The folder stays from now on.
+    pub(super) fn keep(mut self) {
         self.count = 0;
-        kept
     }
 }
 
@@ -149,12 +146,10 @@ pub(crate) fn is_same(now: &Path, copy: &Path) -> Result<bool> {
         let data = fs::symlink_metadata(&now).map_err(|error| unreadable(&now, &error))?;
         let kind = data.file_type();
         let Ok(copied) = fs::symlink_metadata(&copy) else {
-            let holds_something = kind.is_dir() || kind.is_file() || kind.is_symlink();
-            if holds_something {
+            if kind.is_dir() || kind.is_file() || kind.is_symlink() {
                 return Ok(false);
-            } else {
-                continue;
             }
+            continue;
         };
         let same = if kind.is_dir() {
             for entry in fs::read_dir(&now).map_err(|error| unreadable(&now, &error))? {
@@ -231,17 +226,12 @@ fn unreadable(path: &Path, error: &io::Error) -> Error {
 
 /// Half copies of processes that were killed.
 fn remove_leftovers(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PART))
-            .and_then(|rest| rest.split('-').next());
+    for name in listing::names(folder) {
+        let owner = name.strip_prefix(PART);
+        // Older versions separate the number of the process by a dash.
+        let owner = owner.and_then(|rest| rest.split(['.', '-']).next());
         if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
+            let _ = fs::remove_dir_all(folder.join(name));
         }
     }
 }

@@ -4,8 +4,9 @@ use crate::error::{IoContext, err};
 use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
 use crate::rescue::raw::{self, copy_tree, sync_all};
-use crate::rescue::{Rescue, Rescued, Save, lossy_path, lossy_paths, save};
-use serde::{Serialize, Serializer};
+use crate::rescue::{Rescue, Save, lossy_path, lossy_paths, save};
+use orange_sys::listing;
+use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,35 +58,24 @@ pub struct Restored {
     /// Those that are not, because their place is not free.
     #[serde(serialize_with = "lossy_paths")]
     pub not_copied: Vec<PathBuf>,
-    /// What was in the worktree before.
-    #[serde(serialize_with = "by_name")]
-    pub before: Option<Rescued>,
-}
-
-fn by_name<S: Serializer>(saved: &Option<Rescued>, to: S) -> Result<S::Ok, S::Error> {
-    saved.as_ref().map(|saved| &saved.name).serialize(to)
+    /// The rescue of what was in the worktree before.
+    pub before: Option<String>,
 }
 
 pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> crate::Result<Shown> {
-    let files = changes_of(repository, rescue)?
-        .into_iter()
-        .map(|change| ShownFile {
-            status: change.status,
-            path: change.path,
-        })
-        .collect();
-    let raw = rescue
-        .note
-        .raw
-        .as_ref()
-        .map(|name| raw_folder.join(name))
-        .filter(|path| path.is_dir());
+    let file = |change: Difference| ShownFile {
+        status: change.status,
+        path: change.path,
+    };
+    let files = changes_of(repository, rescue)?.into_iter().map(file);
+    let raw = rescue.note.raw.as_ref().map(|name| raw_folder.join(name));
+    let raw = raw.filter(|path| path.is_dir());
     let mut rescue = rescue.clone();
-    let commits = refs::only_in(repository, &rescue.kept())?.into_iter();
+    let commits = refs::only_in(repository, &rescue.commit)?.into_iter();
     let whole = raw.as_ref().map(|path| path.to_string_lossy().into_owned());
     let named = std::mem::replace(&mut rescue.note.raw, whole);
     Ok(Shown {
-        files,
+        files: files.collect(),
         commits: commits
             .map(|(commit, subject)| LostCommit { commit, subject })
             .collect(),
@@ -97,13 +87,8 @@ pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> crate::Res
 }
 
 /// Brings the files back that were changed when the rescue was made; neither HEAD nor the branch nor the index
-/// is moved. What is there now is saved first.
-pub fn restore(repository: &Path, rescue: &Rescue, place: &Save<'_>) -> crate::Result<Restored> {
-    restore_from(repository, rescue, place.raw_folder, place)
-}
-
-/// The same for a rescue of another task, whose copies lie in `copies`.
-pub fn restore_from(
+/// is moved. What is there now is saved first. The rescue may be another task's; its copies lie in `copies`.
+pub fn restore(
     repository: &Path,
     rescue: &Rescue,
     copies: &Path,
@@ -136,7 +121,7 @@ pub fn restore_from(
     }
     let deleted = changes.iter().filter(|change| change.status == 'D').count();
     Ok(Restored {
-        before,
+        before: before.map(|saved| saved.name),
         written: changes.len() - deleted,
         deleted,
         copied,
@@ -174,15 +159,12 @@ fn copies_in(raw: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(inside) = open.pop() {
-        let Ok(entries) = fs::read_dir(raw.join(&inside)) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let path = inside.join(entry.file_name());
-            let plain_folder = entry.file_type().is_ok_and(|kind| kind.is_dir())
-                && entry.file_name() != ".git"
-                && !raw.join(&path).join(".git").exists()
-                && only_folders(&raw.join(&path));
+        for entry in listing::entries(&raw.join(&inside)) {
+            let path = inside.join(entry.file_name().unwrap_or_default());
+            let plain_folder = is_folder(&entry)
+                && !entry.ends_with(".git")
+                && !entry.join(".git").exists()
+                && only_folders(&entry);
             if plain_folder {
                 open.push(path)
             } else {
@@ -195,16 +177,13 @@ fn copies_in(raw: &Path) -> Vec<PathBuf> {
 }
 
 fn only_folders(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|entries| {
-        let kinds: Vec<bool> = entries
-            .flatten()
-            .map(|entry| {
-                entry.file_type().is_ok_and(|kind| kind.is_dir())
-                    || is_bundle(Path::new(&entry.file_name()))
-            })
-            .collect();
-        !kinds.is_empty() && kinds.into_iter().all(|folder| folder)
-    })
+    let entries = listing::entries(folder);
+    let is_one = |path: &PathBuf| is_folder(path) || is_bundle(path);
+    !entries.is_empty() && entries.iter().all(is_one)
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() && !path.is_symlink()
 }
 
 fn is_bundle(path: &Path) -> bool {
@@ -216,10 +195,7 @@ fn is_bundle(path: &Path) -> bool {
 /// Nothing there, or an empty folder.
 fn is_free(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
-        Ok(data) if data.is_dir() => {
-            fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-        }
-        Ok(_) => false,
+        Ok(_) => is_folder(path) && listing::is_empty(path),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::git::rescue::Worktree;
 use crate::rescue::note::Note;
-use crate::rescue::{Rescue, Rescued, Save, Tree, list};
+use crate::rescue::{Rescue, Save, Tree, list};
 use orange_core::SignedDuration;
 
 /// A rescue that is older would expire too soon after what is destroyed now.
@@ -15,7 +15,7 @@ pub(crate) fn saved_before(
     save: &Save<'_>,
     tree: &Tree,
     note: &Note,
-) -> Result<Option<Rescued>> {
+) -> Result<Option<Rescue>> {
     let Some(last) = list(&worktree.root, Some(save.task_id))?.pop() else {
         return Ok(None);
     };
@@ -24,17 +24,7 @@ pub(crate) fn saved_before(
     if !is_recent || last.note.raw.is_some() || last.note.head != note.head {
         return Ok(None);
     }
-    if !is_same(worktree, &last, tree, note)? {
-        return Ok(None);
-    }
-    Ok(Some(Rescued {
-        reference: last.reference,
-        name: last.name,
-        commit: last.commit,
-        raw: None,
-        files: last.note.files,
-        commits: last.note.commits,
-    }))
+    Ok(is_same(worktree, &last, tree, note)?.then_some(last))
 }
 
 /// Whether a rescue has the same tree, the same staged tree and all of these parents: commits that it holds are not lost any

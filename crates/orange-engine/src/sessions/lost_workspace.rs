@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::index::list::Listed;
 use crate::workspaces::pool_file::Pool;
-use crate::{find, home_record, sessions, trash, workspaces};
+use crate::{find, home_record, sessions, workspaces};
 use orange_core::Action;
 use orange_core::exit::role_of;
 use orange_core::history::History;
@@ -81,7 +81,7 @@ pub(crate) fn lost_workspaces(call: &Call) -> BTreeMap<String, String> {
         let holder = slot.task_id.as_ref().or(slot.task.as_ref())?;
         let place = find::find(call, holder, None).ok()?;
         let task = call.store.survey(&place.folder()).task;
-        let history = trash::history_at(call, &place.path).ok()?;
+        let history = place.history().ok()?;
         let lost = lost_workspace(call, &task, &history)?;
         Some((task.id, lost.what))
     });

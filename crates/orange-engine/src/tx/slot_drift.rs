@@ -104,11 +104,8 @@ impl TaskTx<'_> {
         let name = link::name_for(folder)?;
         link::make(folder, name, &self.place.task_file())?;
         let slot = self.task.workspace.clone().unwrap_or_default();
-        workspaces::change_pool(self.call, |_, pool| {
-            if let Some(slot) = pool.workspaces.get_mut(&slot) {
-                slot.link = Some(name.to_owned());
-            }
-            Ok(())
+        workspaces::change_slot(self.call, &slot, |slot| {
+            slot.link = Some(name.to_owned());
         })?;
         self.call.notice(format!(
             "{}: the repository has a TASK.md of its own now; the link to the task is called {name}",
@@ -144,7 +141,7 @@ impl TaskTx<'_> {
         }
         // The pool first: once the task has the new name, nobody looks here again.
         let task = self.task.clone();
-        workspaces::change_pool(self.call, |_, pool| {
+        workspaces::change_pool(self.call, |pool| {
             pool.rename(&task, &current);
             Ok(())
         })?;

@@ -150,7 +150,7 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     }
     let renamed = rename_branch::rename_branch(call, &tx.task, &after, &change.edits)?;
     if renamed {
-        workspaces::change_pool(call, |_, pool| {
+        workspaces::change_pool(call, |pool| {
             pool.rename(&tx.task, &after.branch);
             Ok(())
         })?;

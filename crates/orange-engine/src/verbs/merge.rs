@@ -84,7 +84,7 @@ pub fn merge_plan(call: &Call, place: Place, wish: &MergeWish) -> Result<MergePl
     allowed::refuse_damaged(call, &place)?;
     let view = task::view(call, place)?;
     let project = call::registered(call, &view.task.project)?;
-    ready_slot::ensure_exclude_lines(call, &project)?;
+    ready_slot::ensure_exclude_lines(&project)?;
     let head = facts::head_of(call, &view.task);
     let concerns = if view.task.status.is_terminal() {
         Vec::new()
@@ -134,7 +134,7 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
     mergeable(&tx.task)?;
     let project = call::registered(call, &tx.task.project)?;
     has_a_target(&tx.task, &project)?;
-    ready_slot::ensure_exclude_lines(call, &project)?;
+    ready_slot::ensure_exclude_lines(&project)?;
     let head = facts::branch_commit(call, &tx.task)?;
     let beside = slot::work_beside_branch(call, &tx.task, &project)?;
     let (task, history) = (&tx.task, tx.history());

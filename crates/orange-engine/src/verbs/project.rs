@@ -1,16 +1,20 @@
 //! Registering repositories.
 
 use crate::call::{self, Call};
+use crate::effects::stop_agent;
 use crate::error::{Result, err, plain};
 use crate::field_checks::check_branch_name;
 use crate::index::list::{Filter, Listed};
+use crate::maintenance::doctor::workspaces::forget_slot;
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use crate::runs;
 use crate::verbs::{start, trust};
 use crate::views::list;
 use crate::workspaces::{self, link, verify_slot};
-use crate::{access, git, maintenance};
+use crate::{access, git, maintenance, tx};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
+use orange_core::workflow::Role;
 use orange_core::{Action, text};
 use serde_json::Map;
 use std::path::PathBuf;
@@ -202,6 +206,28 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
     }
     if projects::named(&registry, name)?.path.is_dir() {
         no_slots_left(call, name)?;
+    } else {
+        for task in &live {
+            if let Err(error) = end_agents(call, &task.folder) {
+                call.notice(format!("{}: {error}", task.folder));
+            }
+        }
+        // Of tasks that cannot be read too.
+        for run in runs::all(call.store.home()) {
+            if run
+                .spec()
+                .is_some_and(|spec| call.store.place(&spec.folder).project == name)
+            {
+                stop_agent::stop(call, &run.id())?;
+            }
+        }
+        maintenance::workspaces::set_slots_aside(call, name)?;
+        // Not before: a task that does not know of its slot gives it back.
+        for task in &live {
+            if let Err(error) = forget_slot(call, call.store.place(&task.folder)) {
+                tracing::warn!(%error, task = task.folder, "still names its slot");
+            }
+        }
     }
     let project = projects::change(&call.store, |all| {
         let project = projects::named(all, name)?.clone();
@@ -214,6 +240,14 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
         link::unexclude(&project.path)?;
     }
     Ok(project)
+}
+
+/// Ends what works for a task that loses its slot.
+fn end_agents(call: &Call, folder: &str) -> Result<()> {
+    let tx = tx::lock_task(call, call.store.place(folder))?;
+    let stopped = stop_agent::stop_runs(&tx, Role::ALL)?;
+    stop_agent::close_session(call, &tx.task)?;
+    tx.commit(stopped).map(drop)
 }
 
 /// A project takes its free slots with it; one that a task has stays, and so does the project.

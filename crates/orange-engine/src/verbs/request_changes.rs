@@ -1,11 +1,11 @@
 //! `request-changes`: a person's text to the worker, and the task goes back to it.
 
+use crate::access;
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
-use crate::{access, trash};
 use orange_core::workflow::{Intent, Role};
 use orange_core::{Action, Text, text};
 
@@ -23,7 +23,7 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
         message: Some(message.trim().to_owned()),
         ..Change::default()
     };
-    let history = trash::history_at(call, &place.path)?;
+    let history = place.history()?;
     if lost_workspace::runs_in_deleted_folder(call, &history, Role::Worker) {
         let label = call.store.survey(&place.folder()).task.label();
         return Err(err!(ConditionUnmet, "the worker of {label} runs in a workspace that was deleted, so it cannot change anything")
@@ -48,7 +48,7 @@ fn advice_with_text(call: &Call, error: Error, place: &Place, text: &str) -> Err
     if !refusals.contains(&error.code) {
         return error;
     }
-    let Ok(history) = trash::history_at(call, &place.path) else {
+    let Ok(history) = place.history() else {
         return error;
     };
     let task = call.store.survey(&place.folder()).task;

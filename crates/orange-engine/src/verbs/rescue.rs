@@ -200,7 +200,7 @@ pub fn restore_rescue(
             };
             RestoredTo::Workspace {
                 name: task.workspace.clone().unwrap_or_default(),
-                restored: restore::restore(&owner.repository, &rescue, &save)?,
+                restored: restore::restore(&owner.repository, &rescue, &owner.raw_folder, &save)?,
             }
         }
     };

@@ -81,6 +81,8 @@ pub struct Report {
     pub copy_of: Option<PathBuf>,
     /// What is being looked at.
     pub(crate) group: Group,
+    /// Whether what can be repaired is.
+    pub(crate) repairs: bool,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]

@@ -8,7 +8,7 @@ use crate::occupants::{self, Occupant};
 use crate::projects::Project;
 use crate::runs::{self, RunSpec};
 use crate::views::or_nulls;
-use crate::workspaces::pool_file::Slot;
+use crate::workspaces::pool_file::{Slot, SlotStatus};
 use crate::workspaces::{self, slot_name, slot_number, verify_slot};
 use crate::{disk, facts, git};
 use serde::{Serialize, Serializer};
@@ -22,7 +22,7 @@ pub struct WorkspaceRow {
     pub project: String,
     #[serde(rename = "path")]
     pub folder: PathBuf,
-    pub status: String,
+    pub status: SlotStatus,
     /// Who has it, as people call it.
     #[serde(rename = "task")]
     pub holder: Option<String>,

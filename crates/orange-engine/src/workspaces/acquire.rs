@@ -7,16 +7,16 @@ use crate::git::{self, worktree};
 use crate::projects::Project;
 use crate::rules::{self, Start, no_commits};
 use crate::store::Place;
-use crate::workspaces::pool_file::Slot;
 use crate::workspaces::quarantine::Quarantine;
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::tidy::{self, remove_parked, restore_whole, revive};
 use crate::workspaces::{
-    self, Lease, Wanted, base, earlier_work, link, lockfiles_at, release, setup,
+    self, Lease, TaskSlot, base, earlier_work, link, lockfiles_at, release, setup,
 };
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -56,17 +56,10 @@ impl Serialize for Acquired {
     }
 }
 
-/// What is in a slot once the task's branch is checked out.
-enum Checkout {
-    /// Exactly the commit that the branch starts from.
-    Fresh,
-    /// Whatever was there.
-    Found,
-}
-
 /// Whether a slot has the task's branch.
 enum Ready {
-    Yes(Start, Checkout),
+    /// Where the branch starts, and whether nothing but that commit is checked out.
+    Yes { start: Start, is_fresh: bool },
     /// It cannot be cleaned, and why: another slot has to do.
     Retire(String),
 }
@@ -95,17 +88,15 @@ pub(crate) fn reserve_for(call: &Call, task: &Task) -> Result<Lease> {
         .as_deref()
         .ok_or_else(|| no_commits(&project))?;
     setup::commands_are_trusted(call, &project, task)?;
-    let wanted = Wanted {
-        lockfiles: lockfiles_at(&project.path, commit)?,
-    };
-    workspaces::reserve(call, task, &wanted)
+    let lockfiles = lockfiles_at(&project.path, commit)?;
+    workspaces::reserve(call, &project, task, lockfiles.as_deref())
 }
 
 /// Would a task that is about to be made get a slot now? Another one may still be quicker.
 pub(crate) fn check_can_acquire(call: &Call, project: &Project, task: &Task) -> Result<()> {
     setup::commands_are_trusted(call, project, task)?;
     let pool = workspaces::pool(call)?;
-    workspaces::choose(call, &pool, project, task, &Wanted::default()).map(drop)
+    workspaces::choose(call, &pool, project, task, None).map(drop)
 }
 
 /// A branch can be checked out only once.
@@ -129,10 +120,7 @@ fn branch_is_usable(call: &Call, project: &Project, task: &Task) -> Result<()> {
         task.branch,
         place.display()
     )
-    .hint(format!(
-        "switch to another branch there (`git -C {} switch …`), then try again",
-        place.display()
-    )))
+    .hint("switch to another branch there, then try again"))
 }
 
 /// Makes the task's slot ready. Done once more after a crash, it goes on where it was.
@@ -141,29 +129,42 @@ pub(crate) fn acquire(
     task: &Task,
     place: &Place,
 ) -> std::result::Result<Acquired, NotReady> {
-    let project = call::registered(call, &task.project)?;
-    let held = workspaces::pool(call)?.lease_of(task);
-    let mut lease = match held {
-        Some(lease) => lease,
-        None => reserve_for(call, task)?,
-    };
-    let mut lock = SlotLock::take(&call.store, &lease.slot)?;
-    let mut folder = workspaces::slot_folder(call, &lease.slot);
-    let (start, checkout) = loop {
-        let checked_out = check_out(call, &project, task, place, &lease, &folder, &lock);
-        let error = match checked_out {
-            Ok(Ready::Yes(start, checkout)) => break (start, checkout),
+    let project = &call::registered(call, &task.project)?;
+    loop {
+        let held = workspaces::pool(call)?.lease_of(task);
+        let lease = held.map_or_else(|| reserve_for(call, task), Ok)?;
+        let lock = SlotLock::take(&call.store, &lease.slot)?;
+        let folder = workspaces::slot_folder(call, &lease.slot);
+        let slot = TaskSlot {
+            call,
+            project,
+            task,
+            place,
+            lease: &lease,
+            folder: &folder,
+        };
+        let error = match slot.check_out(&lock) {
             Ok(Ready::Retire(why)) => {
-                retire(call, task, &lease, &why)?;
-                drop(lock);
-                lease = reserve_for(call, task)?;
-                lock = SlotLock::take(&call.store, &lease.slot)?;
-                folder = workspaces::slot_folder(call, &lease.slot);
+                slot.retire(&why)?;
                 continue;
             }
+            Ok(Ready::Yes { start, is_fresh }) => match slot.prepare(&start, is_fresh) {
+                Ok(()) => {
+                    return Ok(Acquired {
+                        lease,
+                        folder,
+                        start,
+                        brought: None,
+                    });
+                }
+                Err(error) => {
+                    let kept = Some(lease);
+                    return Err(NotReady { error, kept });
+                }
+            },
             Err(error) => error,
         };
-        if is_own(task, &lease) {
+        if slot.is_own() {
             // It had the slot before, with work in it.
             let kept = Some(lease);
             return Err(NotReady { error, kept });
@@ -173,84 +174,133 @@ pub(crate) fn acquire(
             tracing::warn!(%other, "the slot is still reserved");
         }
         return Err(error.into());
-    };
-    crash_point("acquire.checked-out");
-    let name = match (&checkout, &start.commit) {
-        (Checkout::Fresh, Some(commit)) => link::name_at(&project.path, commit),
-        (Checkout::Fresh | Checkout::Found, _) => link::name_for(&folder),
-    };
-    let furnished =
-        name.and_then(|name| prepare_slot(call, &project, task, place, &lease, &folder, name));
-    match furnished {
-        Ok(()) => Ok(Acquired {
-            lease,
-            folder,
-            start,
-            brought: None,
-        }),
-        Err(error) => Err(NotReady {
-            error,
-            kept: Some(lease),
-        }),
     }
 }
 
-/// The worktree is there, clean, and on the task's branch.
-fn check_out(
-    call: &Call,
-    project: &Project,
-    task: &Task,
-    place: &Place,
-    lease: &Lease,
-    folder: &Path,
-    lock: &SlotLock,
-) -> Result<Ready> {
-    let repository = &project.path;
-    worktree::inside(&call.store.workspaces(), folder)?;
-    let start = earlier_work::start_for(call, project, task, place)?;
-    let commit = start.commit.clone().ok_or_else(|| no_commits(project))?;
-    if std::fs::symlink_metadata(folder).is_err() {
-        // Before anything is made: without its branch the slot would be of no use.
-        branch_is_usable(call, project, task)?;
-    }
-    let is_new = lock.handed_on(|| make_worktree(call, repository, folder, &commit))?;
-    crash_point("acquire.worktree");
-    if !is_new && is_own(task, lease) && !is_unready(call, task, &lease.slot)? {
-        // The task's own slot, whatever is checked out there by now.
-        return Ok(Ready::Yes(start, Checkout::Found));
-    }
-    let current = git::current_branch(folder)?;
-    let is_interrupted = Quarantine::of(folder).is_in_use();
-    if current.as_deref() == Some(&task.branch) && !is_interrupted {
-        return Ok(Ready::Yes(start, Checkout::Found));
-    }
-    if !is_new {
-        let detached = current.is_none() && !is_interrupted;
-        let kept = lock.handed_on(|| preflight(call, project, task, lease, folder, detached))?;
-        if let Some(why) = kept {
-            return Ok(Ready::Retire(why));
+impl TaskSlot<'_> {
+    /// The worktree is there, clean, and on the task's branch.
+    fn check_out(&self, lock: &SlotLock) -> Result<Ready> {
+        let (call, task, folder) = (self.call, self.task, self.folder);
+        let repository = &self.project.path;
+        worktree::inside(&call.store.workspaces(), folder)?;
+        let start = earlier_work::start_for(call, self.project, task, self.place)?;
+        let commit = start.commit.clone();
+        let commit = commit.ok_or_else(|| no_commits(self.project))?;
+        if std::fs::symlink_metadata(folder).is_err() {
+            // Before anything is made: without its branch the slot would be of no use.
+            branch_is_usable(call, self.project, task)?;
         }
-    }
-    let switched = lock.handed_on(|| switch(repository, folder, task, &start, &commit));
-    if let Err(error) = switched {
-        // Nobody has worked in one that is new: all or nothing.
-        let removed = if is_new {
-            lock.handed_on(|| remove_parked(call, repository, folder))
-                .map(drop)
-        } else {
-            Ok(())
+        let is_new = lock.handed_on(|| make_worktree(repository, folder, &commit))?;
+        crash_point("acquire.worktree");
+        let found = |start| {
+            let is_fresh = false;
+            Ok(Ready::Yes { start, is_fresh })
         };
-        if let Err(other) = removed {
-            tracing::warn!(%other, slot = lease.slot, "a slot without its branch is left");
+        if !is_new && self.is_own() && !is_unready(call, task, &self.lease.slot)? {
+            // The task's own slot, whatever is checked out there by now.
+            return found(start);
         }
-        return Err(error);
+        let current = git::current_branch(folder)?;
+        let is_interrupted = Quarantine::of(folder).is_in_use();
+        if current.as_deref() == Some(&task.branch) && !is_interrupted {
+            return found(start);
+        }
+        if !is_new {
+            let detached = current.is_none() && !is_interrupted;
+            if let Some(why) = lock.handed_on(|| self.preflight(detached))? {
+                return Ok(Ready::Retire(why));
+            }
+        }
+        let switched = lock.handed_on(|| switch(repository, folder, task, &start, &commit));
+        if let Err(error) = switched {
+            // Nobody has worked in one that is new: all or nothing.
+            if is_new && let Err(other) = lock.handed_on(|| remove_parked(repository, folder)) {
+                let slot = &self.lease.slot;
+                tracing::warn!(%other, slot, "a slot without its branch is left");
+            }
+            return Err(error);
+        }
+        let is_fresh = !start.existing;
+        Ok(Ready::Yes { start, is_fresh })
     }
-    let checkout = if start.existing {
-        Checkout::Found
-    } else {
-        Checkout::Fresh
-    };
-    Ok(Ready::Yes(start, checkout))
+
+    /// A slot should have been left clean. If it was not, what is in it is saved before it goes. Returns why it cannot be
+    /// cleaned.
+    fn preflight(&self, detached: bool) -> Result<Option<String>> {
+        let (call, folder, slot) = (self.call, self.folder, &self.lease.slot);
+        let park = rules::parking_place(call, self.project)?;
+        if detached && tidy::untidy(folder)?.is_none() && worktree::head_is_kept(folder, &park)? {
+            return Ok(None);
+        }
+        let pool = workspaces::pool(call)?;
+        let before = pool.workspaces.get(slot);
+        let before = before.and_then(|entry| entry.last_task.as_ref());
+        let (owner, reason) = if self.is_own() {
+            (&self.task.id, "its slot was not cleaned to the end")
+        } else {
+            (before.unwrap_or(&self.task.id), "found in a free slot")
+        };
+        let tidied = tidy::tidy(call, owner, folder, &park, reason)?;
+        if let Some(saved) = tidied.saved {
+            call.notice(format!(
+                "{slot} was not clean; what was in it is saved as {saved}"
+            ));
+        }
+        Ok(tidied.kept)
+    }
+
+    /// What a slot gets besides the checkout.
+    fn prepare(&self, start: &Start, is_fresh: bool) -> Result<()> {
+        let (call, task, lease, folder) = (self.call, self.task, self.lease, self.folder);
+        crash_point("acquire.checked-out");
+        let name = match &start.commit {
+            Some(commit) if is_fresh => link::name_at(&self.project.path, commit)?,
+            Some(_) | None => link::name_for(folder)?,
+        };
+        let slot = workspaces::pool(call)?.workspaces.remove(&lease.slot);
+        let slot = slot.unwrap_or_default();
+        let ready = slot.prepared == lease.epoch;
+        let last = slot.last_task;
+        let returns = last.as_ref() == Some(&task.id);
+        if !ready {
+            let before = last.as_ref().filter(|_| !self.is_own());
+            release::save_strays(call, before.unwrap_or(&task.id), folder)?;
+        }
+        link::exclude(&self.project.path)?;
+        link::make(folder, name, &self.place.task_file())?;
+        crash_point("acquire.linked");
+        if !ready {
+            self.set_up(!returns)?;
+            crash_point("acquire.set-up");
+        }
+        workspaces::change_pool(call, |pool| {
+            if !pool.holds(task, lease) {
+                return Err(err!(Conflict, "{} was taken from it meanwhile", lease.slot));
+            }
+            if let Some(slot) = pool.workspaces.get_mut(&lease.slot) {
+                slot.link = Some(name.to_owned());
+                slot.prepared = lease.epoch;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes a slot out of use that could not be cleaned for the task that got it.
+    fn retire(&self, why: &str) -> Result<()> {
+        workspaces::change_pool(self.call, |pool| {
+            if let Some(slot) = pool.free(self.task, self.lease) {
+                slot.give_back(Some(why));
+            }
+            Ok(())
+        })?;
+        release::note_retired(self.call, &self.lease.slot, why);
+        Ok(())
+    }
+
+    /// Whether the task has had the slot before, with work in it.
+    fn is_own(&self) -> bool {
+        self.task.workspace.as_ref() == Some(&self.lease.slot)
+    }
 }
 
 /// Is a task's slot there, but neither on its branch nor with a link to its file, because making it ready failed, or is
@@ -260,11 +310,8 @@ pub(crate) fn is_unready(call: &Call, task: &Task, slot: &str) -> Result<bool> {
     if Quarantine::of(&folder).is_in_use() {
         return Ok(true);
     }
-    let is_prepared = |entry: &Slot| entry.prepared == entry.epoch;
-    let prepared = workspaces::pool(call)?
-        .workspaces
-        .get(slot)
-        .is_some_and(is_prepared);
+    let entry = workspaces::pool(call)?.workspaces.remove(slot);
+    let prepared = entry.is_some_and(|entry| entry.prepared == entry.epoch);
     if prepared || state::head(&folder).branch() == Some(&task.branch) {
         return Ok(false);
     }
@@ -273,33 +320,12 @@ pub(crate) fn is_unready(call: &Call, task: &Task, slot: &str) -> Result<bool> {
 
 /// Is a task's slot there without a link to the task's file, because making it ready failed?
 pub(crate) fn lacks_link(call: &Call, task: &Task, slot: &str) -> Result<bool> {
-    Ok(
-        unprepared_slot(call, task)?.is_some()
-            && !link::is_in(&workspaces::slot_folder(call, slot)),
-    )
-}
-
-/// Takes a slot out of use that could not be cleaned for the task that got it.
-fn retire(call: &Call, task: &Task, lease: &Lease, why: &str) -> Result<()> {
-    workspaces::change_pool(call, |_, pool| {
-        if pool.free(task, lease)
-            && let Some(slot) = pool.workspaces.get_mut(&lease.slot)
-        {
-            slot.retire(why);
-        }
-        Ok(())
-    })?;
-    release::note_retired(call, &lease.slot, why);
-    Ok(())
+    let folder = workspaces::slot_folder(call, slot);
+    Ok(unprepared_slot(call, task)?.is_some() && !link::is_in(&folder))
 }
 
 /// True when the worktree had to be made.
-pub(crate) fn make_worktree(
-    _call: &Call,
-    repository: &Path,
-    folder: &Path,
-    commit: &str,
-) -> Result<bool> {
+pub(crate) fn make_worktree(repository: &Path, folder: &Path, commit: &str) -> Result<bool> {
     restore_whole(folder)?;
     // Git was killed in the middle of it: nobody has worked there yet.
     if worktree::is_half_made(folder) {
@@ -308,8 +334,7 @@ pub(crate) fn make_worktree(
     if revive(repository, folder)? && worktree::belongs(folder, repository)? {
         return Ok(false);
     }
-    let empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-    if empty || std::fs::symlink_metadata(folder).is_err() {
+    if listing::is_empty(folder) || std::fs::symlink_metadata(folder).is_err() {
         let made = worktree::add(repository, folder, commit);
         // Only what git left: making it may have waited, and others may have put files there.
         if made.is_err() && worktree::is_half_made(folder) {
@@ -330,82 +355,6 @@ pub(crate) fn make_worktree(
         "{} says more; move the folder away if it is not needed",
         Action::check()
     )))
-}
-
-/// A slot should have been left clean. If it was not, what is in it is saved before it goes. Returns why it cannot be
-/// cleaned.
-fn preflight(
-    call: &Call,
-    project: &Project,
-    task: &Task,
-    lease: &Lease,
-    folder: &Path,
-    detached: bool,
-) -> Result<Option<String>> {
-    if detached
-        && tidy::untidy(call, folder)?.is_none()
-        && worktree::head_is_kept(folder, &rules::parking_place(call, project)?)?
-    {
-        return Ok(None);
-    }
-    let before = workspaces::pool(call)?.workspaces.get(&lease.slot).cloned();
-    let before = before.and_then(|slot| slot.last_task);
-    let (owner, reason) = if is_own(task, lease) {
-        (task.id.clone(), "its slot was not cleaned to the end")
-    } else {
-        (
-            before.unwrap_or_else(|| task.id.clone()),
-            "found in a free slot",
-        )
-    };
-    let park = rules::parking_place(call, project)?;
-    let tidied = tidy::tidy(call, &owner, folder, &park, reason)?;
-    if let Some(saved) = tidied.saved {
-        call.notice(format!(
-            "{} was not clean; what was in it is saved as {saved}",
-            lease.slot
-        ));
-    }
-    Ok(tidied.kept)
-}
-
-/// What a slot gets besides the checkout.
-fn prepare_slot(
-    call: &Call,
-    project: &Project,
-    task: &Task,
-    place: &Place,
-    lease: &Lease,
-    folder: &Path,
-    name: &'static str,
-) -> Result<()> {
-    let slot = workspaces::pool(call)?.workspaces.get(&lease.slot).cloned();
-    let ready = slot
-        .as_ref()
-        .is_some_and(|slot| slot.prepared == lease.epoch);
-    let last = slot.and_then(|slot| slot.last_task);
-    let returns = last.as_ref() == Some(&task.id);
-    if !ready {
-        let before = last.as_deref().filter(|_| !is_own(task, lease));
-        release::save_strays(call, before.unwrap_or(&task.id), folder)?;
-    }
-    link::exclude(&project.path)?;
-    link::make(folder, name, &place.task_file())?;
-    crash_point("acquire.linked");
-    if !ready {
-        setup::set_up(call, project, task, place, lease, folder, !returns)?;
-        crash_point("acquire.set-up");
-    }
-    workspaces::change_pool(call, |_, pool| {
-        if !pool.holds(task, lease) {
-            return Err(err!(Conflict, "{} was taken from it meanwhile", lease.slot));
-        }
-        if let Some(slot) = pool.workspaces.get_mut(&lease.slot) {
-            slot.link = Some(name.to_owned());
-            slot.prepared = lease.epoch;
-        }
-        Ok(())
-    })
 }
 
 /// Refuses a slot whose setup has not come to its end: no agent works in one.
@@ -452,11 +401,6 @@ fn switch(
     } else {
         worktree::switch_to_remote(folder, &task.branch)
     }
-}
-
-/// Whether the task has had the slot before, with work in it.
-fn is_own(task: &Task, lease: &Lease) -> bool {
-    task.workspace.as_ref() == Some(&lease.slot)
 }
 
 /// What is left of a worktree that git did not finish making.

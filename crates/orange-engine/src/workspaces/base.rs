@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Nobody wants to wait longer for a network that may be gone.
-const FETCH_PATIENCE: Duration = Duration::from_secs(5);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A branch or a tag stays what it is called, so that work starts where it is by then. `HEAD` and its like are
 /// meant where they were typed and when: they become the commit.
@@ -49,15 +49,15 @@ pub(crate) fn fetch_for(call: &Call, project: &Project) -> Result<bool> {
     if !worktree::has_remote(&project.path)? {
         return Ok(false);
     }
-    let patience = match settings::config_of(call, project)?.git.fetch {
-        Fetch::Create => FETCH_PATIENCE,
+    match settings::config_of(call, project)?.git.fetch {
+        Fetch::Create => {}
         Fetch::Background => {
             worktree::fetch_in_background(&project.path)?;
             return Ok(false);
         }
         Fetch::Never => return Ok(false),
-    };
-    match worktree::fetch(&project.path, patience) {
+    }
+    match worktree::fetch(&project.path, FETCH_TIMEOUT) {
         Ok(()) => Ok(true),
         Err(error) => {
             call.notice(format!(
@@ -91,7 +91,7 @@ fn no_base(project: &Project, base: &str) -> Error {
         "--base {base:?} is no commit in {}",
         project.path.display()
     )
-    .hint("give a branch, a tag or a commit; `git branch --all` lists the branches")
+    .hint("give a branch, a tag or a commit of that repository")
 }
 
 /// Where the branch starts: its own head, the base that was asked for, or the freshest default branch.

@@ -74,19 +74,12 @@ impl fmt::Display for CommandFailed {
     }
 }
 
-impl std::error::Error for CommandFailed {}
-
 impl From<CommandFailed> for Error {
     fn from(failed: CommandFailed) -> Error {
-        let hint = match &failed.end {
-            End::TimedOut(_) => format!(
-                "all of its output is in {}; `workspace.timeout` in config.yaml allows more time",
-                failed.log.display()
-            ),
-            End::Exit(_) | End::Signal(_) | End::NotStarted(_) => {
-                format!("all of its output is in {}", failed.log.display())
-            }
-        };
+        let mut hint = format!("all of its output is in {}", failed.log.display());
+        if let End::TimedOut(_) = failed.end {
+            hint.push_str("; `workspace.timeout` in config.yaml allows more time");
+        }
         Error::new(Code::Failed, failed.to_string()).hint(hint)
     }
 }

@@ -10,7 +10,7 @@ use crate::{git, settings};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
 
-/// How many commands a refusal spells out.
+/// How many commands or files a refusal spells out.
 const SPELLED_OUT: usize = 3;
 
 /// What a repository would like to run, for its user to look at.
@@ -107,21 +107,24 @@ pub fn offer(call: &Call, name: &str, revision: Option<&str>) -> Result<Offer> {
     })
 }
 
-/// `make setup`, `npm ci` and 2 more commands.
+/// The first few, and how many more.
+pub(crate) fn first_of(mut all: Vec<String>, more: &str) -> String {
+    let rest = all.len().saturating_sub(SPELLED_OUT);
+    all.truncate(SPELLED_OUT);
+    if rest > 0 {
+        all.push(counted(rest, more));
+    }
+    all.join(", ")
+}
+
+/// `make setup`, `npm ci`, `make check`, 2 more commands.
 fn spelled_out(commands: &Commands) -> String {
     let Commands {
         setup,
         teardown,
         verify,
     } = commands;
-    let all: Vec<&String> = [setup, teardown, verify].into_iter().flatten().collect();
-    let mut words: Vec<String> = all
-        .iter()
-        .take(SPELLED_OUT)
-        .map(|command| format!("`{}`", command.replace('\n', "⏎")))
-        .collect();
-    if all.len() > SPELLED_OUT {
-        words.push(counted(all.len() - SPELLED_OUT, "more command"));
-    }
-    words.join(", ")
+    let all = [setup, teardown, verify].into_iter().flatten();
+    let quoted = all.map(|command| format!("`{}`", command.replace('\n', "⏎")));
+    first_of(quoted.collect(), "more command")
 }

@@ -8,7 +8,6 @@ use crate::projects::Project;
 use crate::rescue::{self, restore};
 use crate::rules::Start;
 use crate::store::Place;
-use crate::trash;
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::{self, Lease, base, release};
 use orange_core::history::payload::Work;
@@ -23,7 +22,7 @@ pub(crate) fn start_for(
     place: &Place,
 ) -> Result<Start> {
     let start = base::start_of(call, project, task, true)?;
-    match Work::of(&trash::history_at(call, &place.path)?) {
+    match Work::of(&place.history()?) {
         Some(work) if !start.existing => start_at(project, &work),
         Some(_) | None => Ok(start),
     }
@@ -37,7 +36,7 @@ pub(crate) fn bring_work(
     place: &Place,
     lease: &Lease,
 ) -> Result<Option<String>> {
-    let history = trash::history_at(call, &place.path)?;
+    let history = place.history()?;
     let work = Work::of(&history);
     let Some((work, wanted)) = work.and_then(|work| Some((work.clone(), work.rescue?))) else {
         return Ok(None);
@@ -57,17 +56,15 @@ pub(crate) fn bring_work(
     let lock = SlotLock::take(&call.store, &lease.slot)?;
     let folder = workspaces::slot_folder(call, &lease.slot);
     let copies = release::raw_folder(call, &work.task_id);
-    let own_copies = release::raw_folder(call, &task.id);
     let save = rescue::Save {
         slot: &folder,
         task_id: &task.id,
-        raw_folder: &own_copies,
+        raw_folder: &release::raw_folder(call, &task.id),
         branch: Some(&task.branch),
         reason: &format!("before {} was put back", rescue.name),
         now: call.now(),
     };
-    let restored =
-        lock.handed_on(|| restore::restore_from(&project.path, &rescue, &copies, &save))?;
+    let restored = lock.handed_on(|| restore(&project.path, &rescue, &copies, &save))?;
     crash_point("acquire.brought");
     for path in restored.not_copied {
         call.notice(format!(

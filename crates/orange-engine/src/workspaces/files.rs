@@ -9,6 +9,7 @@ pub mod one;
 
 use crate::error::{Error, IoContext, Result};
 use crate::git::Git;
+use crate::git::rescue::nul_separated;
 pub(super) use crate::workspaces::files::folders::Folders;
 use crate::workspaces::files::one::{Copier, Step};
 use orange_core::naming::counted;
@@ -178,13 +179,8 @@ fn keep_ignored(
     if paths.is_empty() {
         return Ok(paths);
     }
-    let mut input = Vec::new();
-    for path in &paths {
-        // A name that begins with `:` would be a pattern.
-        input.extend_from_slice(b"./");
-        input.extend_from_slice(path.as_os_str().as_bytes());
-        input.push(0);
-    }
+    // A name that begins with `:` would be a pattern.
+    let input = nul_separated(paths.iter().map(|path| Path::new(".").join(path)));
     let said = git()
         .args(["check-ignore", "-z", "--stdin"])
         .input(input)

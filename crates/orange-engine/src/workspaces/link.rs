@@ -1,10 +1,11 @@
 //! TASK.md in a worktree: a link to the task's own file, kept out of git's sight, and put back when an editor
 //! replaced it by a file.
 
-use crate::error::{Error, IoContext, Result};
+use crate::error::{IoContext, Result};
 use crate::git::worktree;
 use crate::rules::{self, LINK};
 pub(crate) use crate::runs::LINK_NAMES;
+use crate::store::private::unless_gone;
 use crate::store::replace;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -19,20 +20,16 @@ const NOTE: &str = "# orange: links to task files; `orange project remove` takes
 
 /// Which name the link gets in a worktree, by what is checked out there.
 pub(crate) fn name_for(slot: &Path) -> Result<&'static str> {
-    if is_known(slot, LINK)? {
-        Ok(OTHER_LINK)
-    } else {
-        Ok(LINK)
-    }
+    is_known(slot, LINK).map(unless_taken)
 }
 
 /// Which name it gets in a worktree of a commit.
 pub(crate) fn name_at(repository: &Path, commit: &str) -> Result<&'static str> {
-    if has_path(repository, commit, LINK)? {
-        Ok(OTHER_LINK)
-    } else {
-        Ok(LINK)
-    }
+    has_path(repository, commit, LINK).map(unless_taken)
+}
+
+fn unless_taken(is_taken: bool) -> &'static str {
+    if is_taken { OTHER_LINK } else { LINK }
 }
 
 /// Is a path of the commit that is checked out, or about to be committed?
@@ -51,10 +48,8 @@ fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
 
 /// What the link is called, or was before something replaced it, in a slot of which nobody knows it any more.
 pub(crate) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
-    let is_link =
-        |name: &&str| fs::symlink_metadata(slot.join(name)).is_ok_and(|meta| meta.is_symlink());
-    let names = [LINK, OTHER_LINK];
-    match names.into_iter().find(|name| is_link(name)) {
+    let mut names = [LINK, OTHER_LINK].into_iter();
+    match names.find(|name| slot.join(name).is_symlink()) {
         Some(name) => Ok(Some(name)),
         None => Ok(strays(slot)?.into_iter().find(|name| *name != REPLACED)),
     }
@@ -62,9 +57,7 @@ pub(crate) fn name_in(slot: &Path) -> Result<Option<&'static str>> {
 
 /// Is there a link of one of the names?
 pub(crate) fn is_in(slot: &Path) -> bool {
-    let is_link =
-        |name: &&str| fs::symlink_metadata(slot.join(name)).is_ok_and(|about| about.is_symlink());
-    LINK_NAMES.iter().any(is_link)
+    LINK_NAMES.iter().any(|name| slot.join(name).is_symlink())
 }
 
 /// Makes the link. Whatever untracked thing has its name was saved before, or is taken over by [`replaced`].
@@ -74,7 +67,7 @@ pub(crate) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
         return Ok(());
     }
     let make = || -> io::Result<()> {
-        if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()) {
+        if link.is_symlink() {
             fs::remove_file(&link)?;
         }
         std::os::unix::fs::symlink(task_file, &link)
@@ -85,7 +78,7 @@ pub(crate) fn make(slot: &Path, name: &str, task_file: &Path) -> Result<()> {
 /// Takes the link away; anything else of its name stays.
 pub(crate) fn remove(slot: &Path, name: &str) -> Result<()> {
     let link = slot.join(name);
-    if fs::symlink_metadata(&link).is_ok_and(|meta| meta.is_symlink()) {
+    if link.is_symlink() {
         fs::remove_file(&link).doing("remove", &link)?;
     }
     Ok(())
@@ -113,14 +106,13 @@ pub(crate) fn is_replaced(slot: &Path, name: &str) -> bool {
 /// A process that dies before [`forget`] leaves it to be found here again.
 pub(crate) fn replaced(slot: &Path, name: &str) -> Result<Option<PathBuf>> {
     let waiting = slot.join(REPLACED);
-    let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
-    if is_file(&waiting) {
+    if is_replaced(slot, REPLACED) {
         return Ok(Some(waiting));
     }
-    let link = slot.join(name);
-    if !is_file(&link) {
+    if !is_replaced(slot, name) {
         return Ok(None);
     }
+    let link = slot.join(name);
     fs::rename(&link, &waiting).doing("move", &link)?;
     Ok(Some(waiting))
 }
@@ -149,11 +141,8 @@ pub(crate) fn exclude(repository: &Path) -> Result<bool> {
     let Some(path) = exclude_file(repository)? else {
         return Ok(false);
     };
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(Error::io("read", &path, &error)),
-    };
+    let text = unless_gone(fs::read(&path)).doing("read", &path)?;
+    let text = text.unwrap_or_default();
     let has = |line: &String| {
         text.split(|byte| *byte == b'\n')
             .any(|have| have == line.as_bytes())

@@ -1,8 +1,9 @@
 //! `.pool.json`: which task has which slot. Written whole, under the pool's lock; what other programs keep in
 //! it stays.
 
-use crate::error::{Error, IoContext, Result};
+use crate::error::{IoContext, Result};
 use crate::projects::Project;
+use crate::store::private::unless_gone;
 use crate::store::{Store, make_folder, replace};
 use crate::workspaces::{self, Lease};
 use orange_core::task::Task;
@@ -20,11 +21,22 @@ pub struct Pool {
     other: Map<String, Value>,
 }
 
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlotStatus {
+    Bound,
+    #[default]
+    Available,
+    Retired,
+    /// A word that this program does not know: hands off.
+    #[serde(untagged)]
+    Other(String),
+}
+
 /// One slot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slot {
-    /// `bound`, `available` or `retired`; a word we do not know means: hands off.
-    pub status: String,
+    pub status: SlotStatus,
     /// `project/branch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -60,30 +72,6 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-const BOUND: &str = "bound";
-
-const AVAILABLE: &str = "available";
-
-const RETIRED: &str = "retired";
-
-impl Default for Slot {
-    fn default() -> Slot {
-        Slot {
-            status: AVAILABLE.to_owned(),
-            task: None,
-            task_id: None,
-            epoch: 0,
-            last_task: None,
-            prepared: 0,
-            torn_down: 0,
-            why_retired: None,
-            link: None,
-            lockfiles: None,
-            other: Map::new(),
-        }
-    }
-}
-
 impl Slot {
     pub(crate) fn bound_to(task: &Task, epoch: u64) -> Slot {
         let mut slot = Slot::default();
@@ -92,7 +80,7 @@ impl Slot {
     }
 
     fn bind(&mut self, task: &Task, epoch: u64) {
-        self.status = BOUND.to_owned();
+        self.status = SlotStatus::Bound;
         self.why_retired = None;
         self.task = Some(format!("{}/{}", task.project, task.branch));
         self.task_id = Some(task.id.clone());
@@ -100,26 +88,30 @@ impl Slot {
     }
 
     pub fn is_free(&self) -> bool {
-        self.status == AVAILABLE
+        self.status == SlotStatus::Available
     }
 
     /// Is it out of use because it could not be cleaned?
     pub fn is_retired(&self) -> bool {
-        self.status == RETIRED
+        self.status == SlotStatus::Retired
     }
 
-    /// Takes it out of use.
-    pub(crate) fn retire(&mut self, why: &str) {
-        self.release();
-        self.status = RETIRED.to_owned();
-        self.why_retired = Some(why.to_owned());
-    }
-
-    pub(crate) fn release(&mut self) {
-        self.status = AVAILABLE.to_owned();
-        self.why_retired = None;
+    /// Takes it from its task: free for others, or out of use, if there is a reason why it could not be cleaned.
+    pub(crate) fn give_back(&mut self, why_retired: Option<&str>) {
+        self.status = match why_retired {
+            None => SlotStatus::Available,
+            Some(_) => SlotStatus::Retired,
+        };
+        self.why_retired = why_retired.map(str::to_owned);
         self.task_id = None;
         self.task = None;
+    }
+
+    /// Notes that it is not ready for work any more, before anything in it changes. Returns what the link to the task's
+    /// file is called: the next command would put it into a slot that is not on its branch.
+    pub(crate) fn begin_cleaning(&mut self) -> Option<String> {
+        self.prepared = 0;
+        self.link.take()
     }
 
     /// An older program's entry has no id: then the task's own word is needed too.
@@ -144,17 +136,12 @@ impl Pool {
     /// None: there is no file, or none that can be read.
     pub(crate) fn read(store: &Store) -> Result<Option<Pool>> {
         let path = path_in(store);
-        match std::fs::read(&path) {
-            Ok(text) => match serde_json::from_slice(&text) {
-                Ok(pool) => Ok(Some(pool)),
-                Err(error) => {
-                    tracing::warn!(%error, "workspaces/.pool.json cannot be read");
-                    Ok(None)
-                }
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("read", &path, &error)),
-        }
+        let text = unless_gone(std::fs::read(&path)).doing("read", &path)?;
+        let read = text.map(|text| serde_json::from_slice(&text)).transpose();
+        Ok(read.unwrap_or_else(|error| {
+            tracing::warn!(%error, "workspaces/.pool.json cannot be read");
+            None
+        }))
     }
 
     /// Why the file cannot be read, for `doctor`.
@@ -168,11 +155,9 @@ impl Pool {
     pub(crate) fn set_aside(store: &Store, stamp: &str) -> Result<Option<String>> {
         let path = path_in(store);
         let name = format!(".pool.json.damaged-{stamp}");
-        match std::fs::rename(&path, path.with_file_name(&name)) {
-            Ok(()) => Ok(Some(name)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::io("set aside", &path, &error)),
-        }
+        let renamed = std::fs::rename(&path, path.with_file_name(&name));
+        let renamed = unless_gone(renamed).doing("set aside", &path)?;
+        Ok(renamed.map(|()| name))
     }
 
     pub(crate) fn write(&self, store: &Store) -> Result<()> {
@@ -253,15 +238,20 @@ impl Pool {
         }
     }
 
-    /// False when the lease is not the one that counts: then the slot is somebody else's.
-    pub(crate) fn free(&mut self, task: &Task, lease: &Lease) -> bool {
-        if !self.holds(task, lease) {
-            return false;
-        }
-        if let Some(slot) = self.workspaces.get_mut(&lease.slot) {
-            slot.release();
-        }
-        true
+    /// Frees a task's slot. None when the lease is not the one that counts: then the slot is somebody else's.
+    pub(crate) fn free(&mut self, task: &Task, lease: &Lease) -> Option<&mut Slot> {
+        let is_held = self.holds(task, lease);
+        let slot = self.workspaces.get_mut(&lease.slot).filter(|_| is_held)?;
+        slot.give_back(None);
+        Some(slot)
+    }
+
+    /// Under whose name what is in a slot is saved: the last task's, or else the slot's own.
+    pub(crate) fn last_owner<'a>(&'a self, slot: &'a str) -> &'a str {
+        let entry = self.workspaces.get(slot);
+        entry
+            .and_then(|entry| entry.last_task.as_deref())
+            .unwrap_or(slot)
     }
 
     /// Is the slot somebody else's?

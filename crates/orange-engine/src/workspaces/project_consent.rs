@@ -6,16 +6,13 @@ use crate::error::{Error, Result, err};
 use crate::harness::claude::project_files::ProjectFiles;
 use crate::projects::Project;
 use crate::rules::{newest_base, rules_commit};
+use crate::workspaces::consents::first_of;
 use crate::{git, harness, settings, workspaces};
 use orange_core::exit::role_of;
-use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::why::StartRefused;
 use orange_core::{Action, text};
 use std::path::Path;
-
-/// How many files a refusal names.
-const NAMED: usize = 3;
 
 /// Did the user agree to exactly these files? Nobody need agree to none.
 pub(crate) fn agreed_to_files(call: &Call, project: &str, files: &ProjectFiles) -> Result<bool> {
@@ -123,16 +120,11 @@ fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {
         newest_base(project).and_then(|newest| ProjectFiles::at_commit(&project.path, &newest));
     let same = newest.is_ok_and(|newest| newest.difference(files).is_none());
     let at = (!same).then(|| git::short(commit).to_owned());
-    let mut named: Vec<String> = files.paths().take(NAMED).map(str::to_owned).collect();
-    let more = files.paths().count().saturating_sub(named.len());
-    if more > 0 {
-        named.push(counted(more, "more file"));
-    }
+    let named = first_of(files.paths().map(str::to_owned).collect(), "more file");
     let name = &project.name;
     err!(
         ConditionUnmet,
-        "project {name} comes with files for claude that you have not agreed to: {}",
-        named.join(", ")
+        "project {name} comes with files for claude that you have not agreed to: {named}"
     )
     .hint(text!(
         "look at them and agree: {}; or set `agents.project_settings` to false",

@@ -6,6 +6,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::store::private;
 use crate::store::replace::is_let_go;
 use crate::workspaces::files::folders::{Entered, Folders};
+use orange_sys::listing;
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -43,11 +44,11 @@ pub(crate) struct Quarantine {
     /// Holds what is saved, until the slot has its new files.
     done: PathBuf,
     /// The whole slot while it is looked at for the last time.
-    whole: PathBuf,
+    pub(super) whole: PathBuf,
     /// The whole slot once it was found to hold nothing that is not saved.
     checked: PathBuf,
     /// The files of a slot whose folder was deleted, while they are checked out again.
-    revived: PathBuf,
+    pub(super) revived: PathBuf,
 }
 
 /// What was found at a path.
@@ -216,11 +217,8 @@ impl Quarantine {
         let root = self.files();
         let mut open = vec![PathBuf::new()];
         while let Some(folder) = open.pop() {
-            let entries = match fs::read_dir(root.join(&folder)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                entries => entries.doing("read", &root)?,
-            };
-            for entry in entries {
+            let entries = private::unless_gone(fs::read_dir(root.join(&folder)));
+            for entry in entries.doing("read", &root)?.into_iter().flatten() {
                 let entry = entry.doing("read", &root)?;
                 let path = folder.join(entry.file_name());
                 let made_here = fs::symlink_metadata(self.slot.join(&path))
@@ -260,10 +258,6 @@ impl Quarantine {
             .doing("move", &self.slot)
     }
 
-    pub(super) fn whole(&self) -> &Path {
-        &self.whole
-    }
-
     /// The whole slot holds nothing that is not saved: it may be deleted once git has forgotten it.
     pub(super) fn confirm_whole(&self) -> Result<()> {
         rename_to_free(&self.whole, &self.checked)
@@ -292,16 +286,10 @@ impl Quarantine {
         Ok(())
     }
 
-    pub(super) fn revived(&self) -> &Path {
-        &self.revived
-    }
-
     /// Finishes a removal that was interrupted: deletes a checked slot that git has forgotten, and puts any other back.
     /// What was checked out for a slot that did not get its place goes: git has it.
     pub(super) fn finish_whole(&self) -> Result<()> {
-        if fs::symlink_metadata(&self.revived).is_ok() {
-            remove(&self.revived)?;
-        }
+        remove(&self.revived)?;
         let is_checked = fs::symlink_metadata(&self.checked).is_ok();
         if is_checked && self.is_forgotten() {
             self.delete_checked()
@@ -346,16 +334,13 @@ pub(crate) fn left_of(name: &str) -> (&str, bool) {
 
 /// The slots that a killed process was about to remove or to bring back.
 pub(crate) fn wholes(workspaces: &Path) -> Vec<String> {
-    let entries = fs::read_dir(workspaces.join(LEAVING)).into_iter().flatten();
-    let names = entries.flatten().map(|entry| entry.file_name());
-    names
-        .filter_map(|name| {
-            let name = name.to_str()?;
-            let mut ends = [WHOLE, CHECKED, REVIVED].into_iter();
-            ends.find_map(|end| name.strip_suffix(end))
-                .map(str::to_owned)
-        })
-        .collect()
+    let slot = |name: String| {
+        let mut ends = [WHOLE, CHECKED, REVIVED].into_iter();
+        let slot = ends.find_map(|end| name.strip_suffix(end));
+        slot.map(str::to_owned)
+    };
+    let names = listing::names(&workspaces.join(LEAVING));
+    names.filter_map(slot).collect()
 }
 
 /// Whether this is a folder in which there are no files, only folders.
@@ -375,12 +360,8 @@ fn rename_to_free(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", folder, &error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    let removed = private::unless_gone(fs::remove_dir_all(folder));
+    removed.map(drop).doing("remove", folder)
 }
 
 fn kind_at(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> std::result::Result<Kind, Errno> {

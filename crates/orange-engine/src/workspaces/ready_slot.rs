@@ -8,12 +8,11 @@ use crate::projects::Project;
 use crate::workspaces::{self, link};
 use orange_core::task::Task;
 use orange_core::{Action, text};
-use std::fs;
 use std::path::Path;
 
 /// Puts back the lines that keep the links to task files out of git's sight. Another home's `project remove`, or a tool
 /// that writes `info/exclude`, may have taken them out; an agent that then commits everything would commit the link.
-pub(crate) fn ensure_exclude_lines(_call: &Call, project: &Project) -> Result<()> {
+pub(crate) fn ensure_exclude_lines(project: &Project) -> Result<()> {
     if link::exclude(&project.path)? {
         tracing::warn!(
             project = project.name,
@@ -57,15 +56,14 @@ pub(crate) fn ensure_slot_is_ready(call: &Call, task: &Task, task_file: &Path) -
         )
         .hint(text!("{} says which tasks claim it", Action::check())));
     }
-    ensure_exclude_lines(call, &project)?;
+    ensure_exclude_lines(&project)?;
     let entry = pool.workspaces.get(&slot);
     let known = entry.and_then(|entry| entry.link.clone());
     let name = match &known {
         Some(name) => name.clone(),
         None => link::name_for(&folder)?.to_owned(),
     };
-    let is_file = fs::symlink_metadata(folder.join(&name)).is_ok_and(|about| about.is_file());
-    if is_file {
+    if link::is_replaced(&folder, &name) {
         // Whoever locked the task took it over, or it is the repository's own and the link has another name.
         return Ok(());
     }
@@ -73,10 +71,7 @@ pub(crate) fn ensure_slot_is_ready(call: &Call, task: &Task, task_file: &Path) -
     if known.is_some() || entry.is_none() {
         return Ok(());
     }
-    workspaces::change_pool(call, |_, pool| {
-        if let Some(entry) = pool.workspaces.get_mut(&slot) {
-            entry.link.get_or_insert(name);
-        }
-        Ok(())
+    workspaces::change_slot(call, &slot, |entry| {
+        entry.link.get_or_insert(name);
     })
 }

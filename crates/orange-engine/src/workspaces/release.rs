@@ -8,7 +8,7 @@ use crate::rescue::{self, Content};
 use crate::store::{Place, make_folder};
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::tidy::{self, remove_parked, restore_whole, revive};
-use crate::workspaces::{self, Lease, link, lockfiles_at, setup};
+use crate::workspaces::{self, Lease, Slot, TaskSlot, link, lockfiles_at};
 use crate::{occupants, rules};
 use orange_core::task::Task;
 use orange_core::{Action, text};
@@ -23,8 +23,7 @@ pub enum Released {
     /// The slot is another task's by now: a late clean-up must not touch it.
     Passed { slot: String },
     Parked {
-        slot: String,
-        epoch: u64,
+        lease: Lease,
         /// Where what was in it can be found.
         rescue: Option<String>,
         /// Why it could not be cleaned and no task gets it; None: it is free.
@@ -50,8 +49,7 @@ pub(crate) fn release(
             Some(current) => clean_and_park(call, task, place, current),
             // A process that died right after it gave the slot back did not come to say so.
             None if pool.was_last(task, &lease) => Ok(Released::Parked {
-                slot: lease.slot,
-                epoch: lease.epoch,
+                lease,
                 rescue: None,
                 kept: None,
             }),
@@ -74,15 +72,29 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
         lock.handed_on(|| revive(&project.path, &folder))?;
         if folder.is_dir() && tidy::is_worktree_of(call, &project.path, &folder, &task.id)? {
             let park = rules::parking_place(call, &project)?;
-            setup::tear_down(call, &project, task, place, &lease, &folder)?;
-            let name = begin_cleaning(call, task, &lease)?;
+            let slot = TaskSlot {
+                call,
+                project: &project,
+                task,
+                place,
+                lease: &lease,
+                folder: &folder,
+            };
+            slot.tear_down()?;
+            // Before anything in it changes: if cleaning it fails and a person moves the task back, the slot is made ready
+            // again.
+            let name = workspaces::change_pool(call, |pool| {
+                let is_held = pool.holds(task, &lease);
+                let slot = pool.workspaces.get_mut(&lease.slot).filter(|_| is_held);
+                Ok(slot.and_then(Slot::begin_cleaning))
+            })?;
             let name = match name {
                 Some(name) => Some(name),
                 None => link::name_in(&folder)?.map(str::to_owned),
             };
             link::remove(&folder, name.as_deref().unwrap_or(rules::LINK))?;
             let reason = "the slot was given back";
-            saved = match occupant(call, &folder) {
+            saved = match occupant(&folder) {
                 None => {
                     let tidied =
                         lock.handed_on(|| tidy::tidy(call, &task.id, &folder, &park, reason))?;
@@ -102,15 +114,11 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
         }
     }
     crash_point("release.parked");
-    workspaces::change_pool(call, |_, pool| {
-        if pool.free(task, &lease)
-            && let Some(slot) = pool.workspaces.get_mut(&lease.slot)
-        {
+    workspaces::change_pool(call, |pool| {
+        if let Some(slot) = pool.free(task, &lease) {
             slot.lockfiles = lockfiles;
             slot.last_task = Some(task.id.clone());
-            if let Some(why) = &kept {
-                slot.retire(why);
-            }
+            slot.give_back(kept.as_deref());
         }
         Ok(())
     })?;
@@ -118,24 +126,9 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
         note_retired(call, &lease.slot, why);
     }
     Ok(Released::Parked {
-        slot: lease.slot,
-        epoch: lease.epoch,
+        lease,
         rescue: saved,
         kept,
-    })
-}
-
-/// Notes that the slot is not ready for work any more, before anything in it changes: if cleaning it fails and a person
-/// moves the task back, the slot is made ready again. Returns what the link to the task's file is called.
-fn begin_cleaning(call: &Call, task: &Task, lease: &Lease) -> Result<Option<String>> {
-    workspaces::change_pool(call, |_, pool| {
-        let is_held = pool.holds(task, lease);
-        let slot = pool.workspaces.get_mut(&lease.slot);
-        Ok(slot.filter(|_| is_held).and_then(|slot| {
-            slot.prepared = 0;
-            // The next command would put the link into a slot that is not on its branch.
-            slot.link.take()
-        }))
     })
 }
 
@@ -157,33 +150,24 @@ pub(crate) fn forget_gone(call: &Call, project: &Project, folder: &Path) -> Resu
 fn forget_locked(call: &Call, project: &Project, folder: &Path, name: &str) -> Result<()> {
     restore_whole(folder)?;
     let pool = workspaces::pool(call)?;
-    let is_held = pool
-        .workspaces
-        .get(name)
-        .is_some_and(|slot| !slot.is_free());
-    if is_held || !worktree::is_gone(folder, &call.store.workspaces()) {
+    if !pool.is_free(name) || !worktree::is_gone(folder, &call.store.workspaces()) {
         // Another process was quicker.
         return Ok(());
     }
     if revive(&project.path, folder)? && worktree::belongs(folder, &project.path)? {
-        let owner = pool
-            .workspaces
-            .get(name)
-            .and_then(|slot| slot.last_task.clone());
-        let owner = owner.unwrap_or_else(|| name.to_owned());
         let park = rules::parking_place(call, project)?;
-        let tidied = tidy::tidy(call, &owner, folder, &park, "its folder was deleted")?;
-        if tidied.kept.is_some() {
-            return Ok(());
+        let owner = pool.last_owner(name);
+        let tidied = tidy::tidy(call, owner, folder, &park, "its folder was deleted")?;
+        if tidied.kept.is_none() {
+            remove_parked(&project.path, folder)?;
         }
-        remove_parked(call, &project.path, folder)?;
         return Ok(());
     }
     worktree::remove(&project.path, folder)
 }
 
 /// Takes away what a killed git left, which would keep every later one from its work.
-pub(crate) fn unlock_slot(_call: &Call, folder: &Path) -> Result<()> {
+pub(crate) fn unlock_slot(folder: &Path) -> Result<()> {
     // Not even a git that this command came from: it goes on with its work afterwards.
     let own = [std::process::id()];
     if worktree::is_locked(folder)? && occupants::others_in_folder(folder, &own).is_empty() {
@@ -193,44 +177,33 @@ pub(crate) fn unlock_slot(_call: &Call, folder: &Path) -> Result<()> {
     }
 }
 
-/// Saves what is in a slot and lets go of its branch; files and index stay.
+/// Saves what is in a slot and lets go of its branch; files and index stay. Returns the rescue, if there was anything to
+/// save, and what was found.
 pub(crate) fn save_and_detach(
     call: &Call,
     task_id: &str,
     folder: &Path,
     reason: &str,
 ) -> Result<(Option<String>, Content)> {
-    let saved = save(call, task_id, folder, reason)?;
+    let branch = crate::git::current_branch(folder)?;
+    let (saved, content) = rescue::save_content(&rescue::Save {
+        slot: folder,
+        task_id,
+        raw_folder: &raw_folder(call, task_id),
+        branch: branch.as_deref(),
+        reason,
+        now: call.now(),
+    })?;
     save_strays(call, task_id, folder)?;
     crash_point("release.saved");
     // Before any reset: on the task's branch that would take its commits from it.
     worktree::detach(folder)?;
     crash_point("release.detached");
-    Ok(saved)
-}
-
-/// Saves what is in a slot. Returns the rescue, if there was anything to save, and what was found.
-pub(super) fn save(
-    call: &Call,
-    task_id: &str,
-    folder: &Path,
-    reason: &str,
-) -> Result<(Option<String>, Content)> {
-    let branch = crate::git::current_branch(folder)?;
-    let raw_folder = raw_folder(call, task_id);
-    let (saved, content) = rescue::save_content(&rescue::Save {
-        slot: folder,
-        task_id,
-        raw_folder: &raw_folder,
-        branch: branch.as_deref(),
-        reason,
-        now: call.now(),
-    })?;
     Ok((saved.map(|saved| saved.reference), content))
 }
 
 /// A process that lives in a folder and that this command did not come from.
-pub(crate) fn occupant(_call: &Call, folder: &Path) -> Option<String> {
+pub(crate) fn occupant(folder: &Path) -> Option<String> {
     let others = occupants::others_in_folder(folder, &occupants::own_line());
     let process = others.first()?;
     Some(format!("process {} ({})", process.pid, process.name))

@@ -6,21 +6,18 @@ use crate::error::{Error, Result};
 use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::rules::{Commands, Rules, rules_commit};
-use crate::store::Place;
-use crate::workspaces::commands::{self, Variables};
+use crate::workspaces::commands::{self, CommandFailed, Variables};
 use crate::workspaces::verify_slot::{CHECK_MARK, VerifySlot};
-use crate::workspaces::{self, Lease, consents, files, project_consent};
+use crate::workspaces::{self, TaskSlot, consents, files, project_consent};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use std::path::Path;
+use std::time::Duration;
 
 /// Refuses commands that nobody agreed to.
 pub(crate) fn commands_are_trusted(call: &Call, project: &Project, task: &Task) -> Result<()> {
-    match untrusted_for(call, project, task)? {
-        Some(refusal) => Err(refusal),
-        None => Ok(()),
-    }
+    untrusted_for(call, project, task)?.map_or(Ok(()), Err)
 }
 
 pub(crate) fn untrusted_for(call: &Call, project: &Project, task: &Task) -> Result<Option<Error>> {
@@ -50,83 +47,79 @@ fn rules_for(call: &Call, project: &Project, task: &Task) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.
-pub(crate) fn set_up(
-    call: &Call,
-    project: &Project,
-    task: &Task,
-    place: &Place,
-    lease: &Lease,
-    folder: &Path,
-    fresh: bool,
-) -> Result<()> {
-    let rules = rules_for(call, project, task)?;
-    if let Some(refusal) = consents::untrusted(call, project, &rules)? {
-        return Err(refusal);
+impl TaskSlot<'_> {
+    /// Copies files and runs the setup commands. A slot that was another task's gets fresh copies.
+    pub(super) fn set_up(&self, fresh: bool) -> Result<()> {
+        let (call, project, slot) = (self.call, self.project, &self.lease.slot);
+        let rules = rules_for(call, project, self.task)?;
+        consents::untrusted(call, project, &rules)?.map_or(Ok(()), Err)?;
+        let copied = files::copy_into(&project.path, self.folder, &rules.copy, fresh)?;
+        if let Some(first) = copied.skipped.first() {
+            let count = counted(copied.skipped.len(), "file");
+            let (path, why) = (first.path.display(), &first.why);
+            call.notice(format!(
+                "{count} not copied into {slot}, the first is {path}: {why}"
+            ));
+        }
+        self.run(&rules.setup, rules.timeout, "setup.log")?;
+        Ok(())
     }
-    let copied = files::copy_into(&project.path, folder, &rules.copy, fresh)?;
-    if let Some(first) = copied.skipped.first() {
-        call.notice(format!(
-            "{} not copied into {}, the first is {}: {}",
-            counted(copied.skipped.len(), "file"),
-            lease.slot,
-            first.path.display(),
-            first.why
-        ));
-    }
-    let log = place.path.join("setup.log");
-    let env = surroundings(project, task, lease);
-    commands::run(folder, &rules.setup, rules.timeout, &env, &log)?;
-    Ok(())
-}
 
-/// Runs the teardown commands. One that fails is told, but keeps no slot from being given back.
-pub(crate) fn tear_down(
-    call: &Call,
-    project: &Project,
-    task: &Task,
-    place: &Place,
-    lease: &Lease,
-    folder: &Path,
-) -> Result<()> {
-    let slot = workspaces::pool(call)?.workspaces.get(&lease.slot).cloned();
-    if slot.is_some_and(|slot| slot.torn_down == lease.epoch) {
-        return Ok(());
-    }
-    let rules = match rules_for(call, project, task) {
-        Ok(rules) => rules,
-        Err(error) => {
-            call.notice(format!("no teardown of {}: {error}", lease.slot));
+    /// Runs the teardown commands. One that fails is told, but keeps no slot from being given back.
+    pub(super) fn tear_down(&self) -> Result<()> {
+        let (call, lease) = (self.call, self.lease);
+        let slot = workspaces::pool(call)?.workspaces.remove(&lease.slot);
+        if slot.is_some_and(|slot| slot.torn_down == lease.epoch) {
             return Ok(());
         }
-    };
-    let rules = if consents::is_trusted(call, &project.name, &rules.foreign)? {
-        rules
-    } else {
-        rules.without_foreign()
-    };
-    let log = place.path.join("teardown.log");
-    let env = surroundings(project, task, lease);
-    if let Err(failed) = commands::run(folder, &rules.teardown, rules.timeout, &env, &log) {
-        call.notice(format!(
-            "teardown of {}: {failed}; all of its output is in {}",
-            lease.slot,
-            log.display()
-        ));
-    }
-    if rules.teardown.is_empty() {
-        return Ok(());
-    }
-    // A process that dies before the slot is free leaves the rest to the next, but not this.
-    workspaces::change_pool(call, |_, pool| {
-        if let Some(slot) = pool.workspaces.get_mut(&lease.slot) {
-            slot.torn_down = lease.epoch;
+        let mut rules = match rules_for(call, self.project, self.task) {
+            Ok(rules) => rules,
+            Err(error) => {
+                call.notice(format!("no teardown of {}: {error}", lease.slot));
+                return Ok(());
+            }
+        };
+        if !consents::is_trusted(call, &self.project.name, &rules.foreign)? {
+            rules = rules.without_foreign();
         }
-        Ok(())
-    })
+        if let Err(failed) = self.run(&rules.teardown, rules.timeout, "teardown.log") {
+            call.notice(format!(
+                "teardown of {}: {failed}; all of its output is in {}",
+                lease.slot,
+                failed.log.display()
+            ));
+        }
+        if rules.teardown.is_empty() {
+            return Ok(());
+        }
+        // A process that dies before the slot is free leaves the rest to the next, but not this.
+        workspaces::change_slot(call, &lease.slot, |slot| slot.torn_down = lease.epoch)
+    }
+
+    /// Runs commands with what they may want to know, and nothing that makes them look like an agent.
+    fn run(
+        &self,
+        commands: &[String],
+        timeout: Duration,
+        log: &str,
+    ) -> std::result::Result<(), CommandFailed> {
+        let more = [
+            ("ORANGE_PROJECT", self.project.name.clone()),
+            ("ORANGE_REPOSITORY", self.project.path.display().to_string()),
+            ("ORANGE_WORKSPACE", self.lease.slot.clone()),
+            ("ORANGE_TASK_KEY", self.task.label()),
+            ("ORANGE_BRANCH", self.task.branch.clone()),
+        ];
+        let env = Variables {
+            of_person: None,
+            more: named(more),
+        };
+        let log = self.place.path.join(log);
+        commands::run(self.folder, commands, timeout, &env, &log)
+    }
 }
 
-/// The same for a check: it is no task's, and the mark leads to whatever it starts.
+/// What the commands of a check find: it is no task's, and the mark leads to whatever it starts.
 pub(crate) fn surroundings_of_check(
     project: &Project,
     slot: &VerifySlot,
@@ -157,19 +150,4 @@ fn named<const N: usize>(variables: [(&str, String); N]) -> Vec<(String, String)
     variables
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec()
-}
-
-/// What a command may want to know. Nothing that makes it look like an agent.
-fn surroundings(project: &Project, task: &Task, lease: &Lease) -> Variables {
-    let more = [
-        ("ORANGE_PROJECT", project.name.clone()),
-        ("ORANGE_REPOSITORY", project.path.display().to_string()),
-        ("ORANGE_WORKSPACE", lease.slot.clone()),
-        ("ORANGE_TASK_KEY", task.label()),
-        ("ORANGE_BRANCH", task.branch.clone()),
-    ];
-    Variables {
-        of_person: None,
-        more: named(more),
-    }
 }

@@ -18,8 +18,7 @@ pub(crate) fn find(slot: &Path, ignored: &[PathBuf]) -> io::Result<Unseen> {
     let mut open = vec![PathBuf::new()];
     while let Some(folder) = open.pop() {
         let is_root = folder.as_os_str().is_empty();
-        let mut inside = Unseen::default();
-        let mut folders = Vec::new();
+        let (mut special, mut folders) = (Vec::new(), Vec::new());
         let (mut is_empty, mut is_repository) = (true, false);
         for entry in fs::read_dir(slot.join(&folder))? {
             let entry = entry?;
@@ -35,7 +34,7 @@ pub(crate) fn find(slot: &Path, ignored: &[PathBuf]) -> io::Result<Unseen> {
                     folders.push(path);
                 }
             } else if !kind.is_file() && !kind.is_symlink() {
-                inside.special.push(path);
+                special.push(path);
             }
         }
         if is_repository {
@@ -44,7 +43,7 @@ pub(crate) fn find(slot: &Path, ignored: &[PathBuf]) -> io::Result<Unseen> {
         if is_empty && !is_root {
             found.empty.push(folder);
         }
-        found.special.append(&mut inside.special);
+        found.special.append(&mut special);
         open.append(&mut folders);
     }
     Ok(found)

@@ -12,6 +12,7 @@ use crate::rescue::{Content, raw};
 use crate::workspaces::quarantine::{Kind, Quarantine};
 use crate::workspaces::{link, release, special_files};
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub(crate) fn tidy(
     reason: &str,
 ) -> Result<Tidied> {
     worktree::inside(&call.store.workspaces(), folder)?;
-    if release::occupant(call, folder).is_none() {
+    if release::occupant(folder).is_none() {
         release::unlock(folder)?;
     }
     neutralise_settings(call, task_id, folder)?;
@@ -70,21 +71,19 @@ pub(crate) fn tidy(
     parking::leave_unborn(folder, park)?;
     worktree::quit_unfinished(folder)?;
     let mut tidied = Tidied { saved, kept: None };
-    let mut round = 1;
+    let mut rounds = 1..ROUNDS;
     loop {
-        match replace_files(call, task_id, folder, &content, park)? {
-            Attempt::Clean => break,
-            Attempt::Kept(why) => {
+        match (
+            replace_files(call, task_id, folder, &content, park)?,
+            rounds.next(),
+        ) {
+            (Attempt::Clean, _) => break,
+            (Attempt::Kept(why), _) | (Attempt::Again(why), None) => {
                 tidied.kept = Some(why);
                 return Ok(tidied);
             }
-            Attempt::Again(why) if round == ROUNDS => {
-                tidied.kept = Some(why);
-                return Ok(tidied);
-            }
-            Attempt::Again(_) => {}
+            (Attempt::Again(_), Some(_)) => {}
         }
-        round += 1;
         // Ignored by the branch and not by the base, or written while the slot was emptied.
         let saved;
         (saved, content) =
@@ -125,16 +124,15 @@ fn neutralise_settings(call: &Call, task_id: &str, folder: &Path) -> Result<()> 
 }
 
 /// Why a free slot is not as it should be; None if it is.
-pub(crate) fn untidy(_call: &Call, folder: &Path) -> Result<Option<String>> {
-    let said = |why: &str| Ok(Some(why.to_owned()));
+pub(crate) fn untidy(folder: &Path) -> Result<Option<String>> {
     if Quarantine::of(folder).is_in_use() {
-        return said("its cleaning was interrupted");
+        return Ok(Some("its cleaning was interrupted".to_owned()));
     }
     if !matches!(state::head(folder), Head::Detached(_)) {
-        return said("its HEAD is not detached");
+        return Ok(Some("its HEAD is not detached".to_owned()));
     }
     if worktree::is_unfinished(folder)? {
-        return said("a git operation is not finished in it");
+        return Ok(Some("a git operation is not finished in it".to_owned()));
     }
     if let Some(found) = own_state::found(folder)? {
         return Ok(Some(found));
@@ -206,15 +204,13 @@ fn replace_files(
         return Ok(Attempt::Again(HEAD_MOVED.to_owned()));
     }
     let look = parking::look(folder)?;
-    if let Some(path) = look.changed.first() {
+    let strays = link::strays(folder)?;
+    let stray = strays.first().map(Path::new);
+    if let Some(path) = look.changed.first().map(PathBuf::as_path).or(stray) {
         let why = format!("{} was written while it was cleaned", path.display());
         return Ok(Attempt::Again(why));
     }
-    if let Some(name) = link::strays(folder)?.first() {
-        let why = format!("{name} was written while it was cleaned");
-        return Ok(Attempt::Again(why));
-    }
-    remove_unseen(call, folder, &quarantine, &look.ignored, park)
+    remove_unseen(folder, &quarantine, &look.ignored, park)
 }
 
 /// Leaves only what is saved in the quarantine.
@@ -247,7 +243,6 @@ fn keep_folder(call: &Call, task_id: &str, from: &Quarantine, path: &Path) -> Re
 
 /// Removes pipes, sockets and empty folders.
 fn remove_unseen(
-    _call: &Call,
     folder: &Path,
     quarantine: &Quarantine,
     ignored: &[PathBuf],
@@ -387,11 +382,8 @@ impl<'a> Removal<'a> {
 
 /// Is it a submodule, moved here, that holds nothing of its own, or one that was never checked out?
 fn is_plain_submodule(place: &Path, git_dir: Option<PathBuf>) -> Result<bool> {
-    let is_empty = fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
-    if is_empty {
-        return Ok(true);
-    }
     match git_dir {
+        _ if listing::is_empty(place) => Ok(true),
         Some(git_dir) => parking::is_unchanged_submodule(&git_dir, place),
         None => Ok(false),
     }
@@ -466,27 +458,21 @@ pub(crate) fn restore_whole(folder: &Path) -> Result<()> {
 
 /// Brings back a slot whose folder was deleted by hand; false if git does not remember it.
 pub(crate) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
-    let quarantine = Quarantine::of(folder);
-    let is_revived = worktree::revive(repository, folder, quarantine.revived())?;
-    Ok(is_revived)
+    worktree::revive(repository, folder, &Quarantine::of(folder).revived)
 }
 
 /// Removes a parked slot, unless somebody wrote into it meanwhile: why it is still there.
-pub(crate) fn remove_parked(
-    call: &Call,
-    repository: &Path,
-    folder: &Path,
-) -> Result<Option<String>> {
+pub(crate) fn remove_parked(repository: &Path, folder: &Path) -> Result<Option<String>> {
     let quarantine = Quarantine::of(folder);
     quarantine.take_whole()?;
     crash_point("remove.moved");
-    let look = parking::look(quarantine.whole());
+    let look = parking::look(&quarantine.whole);
     let changed = look.map(|look| look.changed.first().cloned());
     if !matches!(changed, Ok(None)) {
         quarantine.put_whole_back()?;
         return Ok(changed?.map(|path| format!("{} was written meanwhile", path.display())));
     }
-    if let Some(who) = release::occupant(call, quarantine.whole()) {
+    if let Some(who) = release::occupant(&quarantine.whole) {
         quarantine.put_whole_back()?;
         return Ok(Some(format!("{who} lives in it")));
     }

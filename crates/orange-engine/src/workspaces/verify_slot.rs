@@ -86,13 +86,13 @@ pub(crate) fn prepare_check(
 ) -> Result<()> {
     let folder = &slot.folder;
     worktree::inside(&call.store.workspaces(), folder)?;
-    if let Some(who) = release::occupant(call, folder) {
+    if let Some(who) = release::occupant(folder) {
         return Err(err!(ConditionUnmet, "{who} lives in {}", slot.name).hint(
             "leave that folder, or end that process; Orange never ends what is not its own",
         ));
     }
     slot.lock.handed_on(|| -> Result<()> {
-        if acquire::make_worktree(call, &project.path, folder, commit)? {
+        if acquire::make_worktree(&project.path, folder, commit)? {
             return Ok(());
         }
         // A check that was killed leaves something behind, and a person may have looked in.

@@ -2,7 +2,6 @@
 //! a reflog still names.
 
 use super::Worktree;
-use crate::questions::tree_of;
 use crate::refs;
 use orange_sys::error::{IoContext, Result};
 use std::collections::{BTreeSet, HashSet};
@@ -210,31 +209,4 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>> {
 /// A full object id that is not the one of nothing.
 pub(super) fn is_id(word: &str) -> bool {
     refs::is_id(word) && word.bytes().any(|byte| byte != b'0')
-}
-
-/// A branch whose commits no other ref reaches.
-pub struct OnBranch {
-    pub tip: String,
-    pub tree: String,
-    pub commits: usize,
-}
-
-impl Worktree {
-    /// What would be lost with a branch; None if it is not there or other refs reach all of it.
-    pub fn only_on_branch(&self, branch: &str) -> Result<Option<OnBranch>> {
-        let name = format!("refs/heads/{branch}");
-        let Some(tip) = crate::commit_of(&self.root, &name)? else {
-            return Ok(None);
-        };
-        let count = self
-            .git()
-            .args(["rev-list", "--count", &tip, "--not"])
-            .arg(format!("--exclude={}/*", super::refs::ROOT))
-            .arg(format!("--exclude={name}"))
-            .args(["--glob=refs/*", "--"])
-            .text()?;
-        let commits = count.parse().unwrap_or(1);
-        let tree = tree_of(&self.root, &tip)?;
-        Ok((commits > 0).then_some(OnBranch { tip, tree, commits }))
-    }
 }

@@ -57,15 +57,13 @@ pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
     Ok(found)
 }
 
-/// Deletes refs that still are where they were seen, all or none.
-pub fn forget(repository: &Path, refs: &[Kept]) -> Result<()> {
-    if refs.is_empty() {
+/// Deletes refs that still are at the commits where they were seen, all or none.
+pub fn forget<'a>(repository: &Path, refs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+    let delete = |(reference, commit)| format!("delete {reference} {commit}\n");
+    let lines: String = refs.map(delete).collect();
+    if lines.is_empty() {
         return Ok(());
     }
-    let lines: String = refs
-        .iter()
-        .map(|kept| format!("delete {} {}\n", kept.reference, kept.commit))
-        .collect();
     let git = Git::at(repository).quiet();
     git.args(["update-ref", "--stdin"]).input(lines).done()
 }
@@ -86,11 +84,11 @@ pub fn make_branch(repository: &Path, branch: &str, commit: &str) -> Result<()> 
 }
 
 /// `id subject` of every commit that only this rescue holds, Orange's own left out.
-pub fn only_in(repository: &Path, kept: &Kept) -> Result<Vec<(String, String)>> {
+pub fn only_in(repository: &Path, commit: &str) -> Result<Vec<(String, String)>> {
     let text = Git::at(repository)
         .quiet()
         .args(["log", "--no-show-signature", "--format=%H%x09%ce%x09%s"])
-        .arg(&kept.commit)
+        .arg(commit)
         .args(["--not", &format!("--exclude={ROOT}/*"), "--glob=refs/*"])
         .arg("--")
         .text()?;

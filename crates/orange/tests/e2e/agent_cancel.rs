@@ -64,6 +64,40 @@ fn cancelling_ends_the_session_frees_the_slot_saves_the_work_and_leaves_no_proce
 }
 
 #[test]
+fn a_project_that_is_removed_without_its_repository_leaves_no_agent_and_keeps_the_work() {
+    let env = Agents::new();
+    for name in ["child", "daemon", "stranger"] {
+        env.write(&format!("scripts/{name}"), "");
+    }
+    let task = env.start("Left behind", LINGERS);
+    env.until_status(&task, "working");
+    let slot = env.slot_of(&task);
+    env.until("it lingers", || slot.join("ready").exists());
+    fs::rename(env.shop(), env.root().join("elsewhere")).unwrap();
+    env.say(&["project", "remove", "shop"]).fails_with(3);
+    assert!(!env.runs().is_empty());
+    env.say(&["project", "remove", "shop", "--force"])
+        .ok()
+        .says("shop--1 cannot be saved without its repository; it is kept as ");
+    for name in ["child", "daemon", "stranger"] {
+        let line = format!("tail -f {}/scripts/{name}", env.root().display());
+        assert!(!env.is_running(&line), "{name} is left");
+    }
+    assert!(env.windows().is_empty(), "{:?}", env.windows());
+    assert!(env.runs().is_empty(), "{:?}", env.runs());
+    assert_eq!(env.count(&task, "agent.stopped"), 1);
+    assert!(!slot.exists());
+    let kept = fs::read_dir(task.folder.join("rescued")).unwrap();
+    let kept: Vec<_> = kept.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let text = fs::read_to_string(kept[0].join("half.txt")).unwrap();
+    assert_eq!(text, "half a thought");
+    assert!(!task.text().contains("workspace: shop--1"));
+    let pool = fs::read_to_string(env.home().join("workspaces/.pool.json")).unwrap();
+    assert!(!pool.contains("shop--1"), "{pool}");
+}
+
+#[test]
 fn cancelling_in_the_middle_of_a_review_ends_both_agents() {
     let env = Agents::new();
     let task = env.start("Stop both", "reviewer:\n  - hang\n");

@@ -181,7 +181,7 @@ fn a_base_must_be_a_commit() {
     assert_snapshot!(env.orange(["new", "From nowhere", "--base", "no-such-ref"]), @r#"
     ------- stderr -------
     error: --base "no-such-ref" is no commit in [TMP]/shop
-    hint: give a branch, a tag or a commit; `git branch --all` lists the branches
+    hint: give a branch, a tag or a commit of that repository
     [exit status: 4]
     "#);
     env.orange(["new", "From a flag", "--base=--all", "--json"])

@@ -132,15 +132,12 @@ fn a_lock_of_a_killed_git_is_named_with_its_age_and_not_touched() {
     let then = SystemTime::now() - Duration::from_secs(3 * 60 * 60 + 5);
     let file = fs::File::options().write(true).open(&lock).unwrap();
     file.set_modified(then).unwrap();
-    let how = format!(
-        "by hand: if no git is at work there, `rm '{}'`",
-        lock.display()
-    );
+    let how = "by hand: if no git is at work there, delete that file";
     for arguments in [&["doctor"][..], &["doctor", "--repair"]] {
         env.orange(arguments)
             .fails_with(1)
             .says("is a lock that some git left 3 hours ago")
-            .says(&how);
+            .says(how);
     }
     assert!(lock.exists());
 }

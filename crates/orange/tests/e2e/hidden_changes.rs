@@ -77,7 +77,7 @@ fn doctor_names_what_is_replaced_and_grafted() {
         env.orange(repair.iter().copied())
             .fails_with(1)
             .says("refs/replace")
-            .says(&format!("replace -d {bad}"))
+            .says(&format!("refs/replace/{bad}"))
             .says("info/grafts");
     }
     // They may be the user's own.

@@ -233,7 +233,7 @@ fn a_home_that_is_shared_with_a_group_or_is_a_link() {
     set_mode(&env.home(), 0o750);
     env.orange(["doctor"])
         .ok()
-        .says("can open it (its mode is 750); if that is not what you want: `chmod 700 ");
+        .says("can open it (its mode is 750); if that is not what you want, give it the mode 700");
     env.orange(["doctor", "--repair"]).ok();
     assert_eq!(mode(&env.home()), 0o750);
     let real = env.root().join("elsewhere");

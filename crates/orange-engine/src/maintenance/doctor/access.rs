@@ -1,19 +1,19 @@
 //! Whether other users can open the home, and making it private again: homes of older versions have the modes that the
 //! user's umask gave them.
 
-use crate::call::Call;
 use crate::error::IoContext;
-use crate::maintenance::doctor::home::{entries, is_own, others_write};
+use crate::maintenance::doctor::home::{is_own, others_write};
 use crate::rescue::{RAW, STRAYS};
 use crate::store::private::{OTHERS, are_modes_kept_in};
 use crate::views::doctor::Report;
+use orange_sys::listing;
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Says so on one line, whatever number of files it is about. Returns whether a repair of it concerns all of them.
-pub(crate) fn check_access(_call: &Call, home: &Path, report: &mut Report, repair: bool) -> bool {
+pub(crate) fn check_access(home: &Path, report: &mut Report) -> bool {
     // The folder that a link leads to.
     let Ok(about) = fs::metadata(home) else {
         return false;
@@ -34,25 +34,21 @@ pub(crate) fn check_access(_call: &Call, home: &Path, report: &mut Report, repai
     if mode & 0o007 == 0 && !writes {
         // Somebody may share it with a group on purpose.
         report.note(format!(
-                "the group of {path} can open it (its mode is {mode:o}); if that is not what you want: `chmod 700 {path}`"
+                "the group of {path} can open it (its mode is {mode:o}); if that is not what you want, give it the mode 700"
             ));
         return false;
     }
     let verb = if writes { "write to" } else { "open" };
-    let finding = report.add(
-        &path,
-        format!("other users can {verb} it (its mode is {mode:o})"),
-    );
-    finding.repair(
-            "makes it private (mode 700), and Orange's own files in it; `chmod o= PATH` instead leaves it to its group",
-        );
-    if repair {
-        let made = make_private(home).map(|changed| {
-            let mode = fs::metadata(home).map_or(0, |about| about.mode() & 0o7777);
-            format!("its mode is {mode:o}; {changed} files and folders in it are private too")
-        });
-        finding.done(made.doing("change", home));
-    }
+    let problem = format!("other users can {verb} it (its mode is {mode:o})");
+    let how = "makes it private (mode 700), and Orange's own files in it; taking only the rights of all others from it \
+               instead leaves it to its group";
+    report.repair(&path, problem, how, || {
+        let changed = make_private(home).doing("change", home)?;
+        let mode = fs::metadata(home).map_or(0, |about| about.mode() & 0o7777);
+        Ok(format!(
+            "its mode is {mode:o}; {changed} files and folders in it are private too"
+        ))
+    });
     true
 }
 
@@ -60,10 +56,8 @@ pub(crate) fn check_access(_call: &Call, home: &Path, report: &mut Report, repai
 fn make_private(home: &Path) -> io::Result<usize> {
     close(home)?;
     let mut changed = 0;
-    let mut open: Vec<PathBuf> = entries(home)
-        .into_iter()
-        .filter(|path| is_own(path))
-        .collect();
+    let mut open = listing::entries(home);
+    open.retain(|path| is_own(path));
     while let Some(path) = open.pop() {
         let Ok(about) = fs::symlink_metadata(&path) else {
             continue;
@@ -75,7 +69,7 @@ fn make_private(home: &Path) -> io::Result<usize> {
             changed += 1;
         }
         if about.is_dir() && !is_content {
-            open.extend(entries(&path));
+            open.extend(listing::entries(&path));
         }
     }
     Ok(changed)

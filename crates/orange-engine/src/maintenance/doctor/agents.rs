@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::index::list::{Filter, Listed};
 use crate::maintenance::doctor::some_of;
 use crate::sessions::{self, SessionState};
-use crate::trash;
 use crate::views::doctor::Report;
 use crate::views::list;
 use orange_core::exit::{is_expected, role_of};
@@ -13,7 +12,7 @@ use orange_core::runs::{Ending, last_run};
 use orange_core::task::Status;
 use orange_core::{Action, text};
 
-pub(crate) fn check_agents(call: &Call, report: &mut Report, _repair: bool) -> Result<()> {
+pub(crate) fn check_agents(call: &Call, report: &mut Report) -> Result<()> {
     let tasks = list::listed(call, &Filter::default())?;
     let live = sessions::live_agents(call);
     let mut idle = Vec::new();
@@ -42,21 +41,18 @@ pub(crate) fn check_agents(call: &Call, report: &mut Report, _repair: bool) -> R
 /// agent that a person stopped is that person's doing.
 fn check_crashed(call: &Call, task: &Listed, status: Status, report: &mut Report) -> Result<()> {
     let role = role_of(status);
-    let place = call.store.place(&task.folder);
-    let history = trash::history_at(call, &place.path)?;
+    let history = call.store.place(&task.folder).history()?;
     let end = last_run(&history, role).and_then(|run| run.end);
     if let Some(end) = end.filter(|end| end.how == Ending::Crashed) {
-        let name = name_of(task);
         let label = task.key.map_or(task.id.clone(), |key| key.to_string());
         let problem = format!("is {status}, and its {role} crashed: {}", end.reason);
-        report
-            .add(name, problem)
-            .by_hand(text!("{} says what to do", Action::explain(label)));
+        let how = text!("{} says what to do", Action::explain(label));
+        report.by_hand(name_of(task), problem, how);
     }
     Ok(())
 }
 
-fn name_of(task: &Listed) -> String {
+pub(crate) fn name_of(task: &Listed) -> String {
     task.key
         .map_or(task.folder.clone(), |key| format!("{}:{key}", task.project))
 }

@@ -14,75 +14,70 @@ use std::path::Path;
 /// A backup is made every day that Orange is used; opening the database, as here, makes one that is due.
 const LATE: SignedDuration = SignedDuration::from_hours(48);
 
-pub(crate) fn check_databases(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
-    check_database(call, report, repair);
-    check_index(call, report, repair)
+pub(crate) fn check_databases(call: &Call, report: &mut Report) -> Result<()> {
+    check_database(call, report);
+    check_index(call, report)
 }
 
-fn check_database(call: &Call, report: &mut Report, repair: bool) {
+fn check_database(call: &Call, report: &mut Report) {
     let home = call.store.home().to_owned();
     if !Database::path_in(&home).exists() {
-        return check_missing_database(call, &home, report, repair);
+        return check_missing_database(call, &home, report);
     }
     let problem = match Database::open(&home) {
         Ok(database) => match database.check() {
             Ok(()) => return report_backup(call, &home, &database, report),
             Err(problem) => problem,
         },
-        Err(error) => {
-            let problem = without_path(&error.message, &Database::path_in(&home));
+        Err(mut error) => {
+            error.message = without_path(&error.message, &Database::path_in(&home));
             if error.code != Code::Damaged {
-                let finding = report.add("orange.db", problem);
-                if let Some(hint) = error.hint {
-                    finding.by_hand(hint);
-                }
-                return;
+                return report.add_error("orange.db", error);
             }
-            problem
+            error.message
         }
     };
-    let finding = report.add("orange.db", problem);
-    finding.repair("sets the file aside and restores the last backup; task keys are counted anew from the folders");
-    if repair {
-        let stamp = call.file_stamp();
-        let repaired = database::repair(&home, &stamp);
+    let how = "sets the file aside and restores the last backup; task keys are counted anew from the folders";
+    report.repair("orange.db", problem, how, || {
+        let what = database::repair(&home, &call.file_stamp())?;
         // The backup may be older than the newest tasks, and those may lie in the trash.
-        finding.done(repaired.and_then(|what| keys::raise_counters(call).map(|()| what)));
-    }
+        keys::raise_counters(call).map(|()| what)
+    });
 }
 
 /// A home that has a backup had a database.
-fn check_missing_database(call: &Call, home: &Path, report: &mut Report, repair: bool) {
+fn check_missing_database(call: &Call, home: &Path, report: &mut Report) {
     let (path, backup) = (Database::path_in(home), Database::backup_in(home));
     if !backup.exists() {
         return;
     }
-    let finding = report.add("orange.db", "is missing");
-    finding.repair("restores the last backup; task keys are counted anew from the folders");
-    if repair {
-        let restored = fs::copy(&backup, &path).doing("write", &path);
-        let counted = restored.and_then(|_| keys::raise_counters(call));
-        finding.done(counted.map(|()| "the last backup is restored".to_owned()));
-    }
+    let how = "restores the last backup; task keys are counted anew from the folders";
+    report.repair("orange.db", "is missing", how, || {
+        fs::copy(&backup, &path).doing("write", &path)?;
+        keys::raise_counters(call).map(|()| "the last backup is restored")
+    });
 }
 
-fn check_index(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
+fn check_index(call: &Call, report: &mut Report) -> Result<()> {
     let index = Index::open(&call.store)?;
     let Err(problem) = index.check() else {
         report.fine("index.db is sound");
         return Ok(());
     };
-    let finding = report.add("index.db", problem);
     let path = call.store.home().join("index.db");
     if path.is_dir() {
-        finding.by_hand(format!("move {} away", path.display()));
+        report.by_hand("index.db", problem, format!("move {} away", path.display()));
         return Ok(());
     }
-    finding.repair("rebuilds it from the task folders");
-    if repair {
-        let rebuilt = index.rebuild();
-        finding.done(rebuilt.map(|count| format!("rebuilt from {count} task folders")));
-    }
+    report.repair(
+        "index.db",
+        problem,
+        "rebuilds it from the task folders",
+        || {
+            let rebuilt = index.rebuild();
+            rebuilt.map(|count| format!("rebuilt from {count} task folders"))
+        },
+    );
     Ok(())
 }
 
@@ -101,15 +96,14 @@ fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Rep
     let tone = if is_late { Tone::Note } else { Tone::Fine };
     report.remark(text.into(), Some(made), tone);
     if is_late {
-        report
-            .add(
-                "orange.db.backup",
-                "is more than two days old, although one is made every day",
-            )
-            .by_hand(text!(
+        report.by_hand(
+            "orange.db.backup",
+            "is more than two days old, although one is made every day",
+            text!(
                 "{} says why; is {} writable?",
                 Action::log(),
                 backup.display().to_string()
-            ));
+            ),
+        );
     }
 }

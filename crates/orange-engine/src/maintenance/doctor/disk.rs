@@ -4,28 +4,22 @@ use crate::call::Call;
 use crate::checks::request;
 use crate::effects::stop_agent::SCREENS;
 use crate::error::Result;
-use crate::index::list::Filter;
+use crate::maintenance::every_task;
 use crate::maintenance::gc::{self, logs, rescues};
 use crate::store::LOG;
 use crate::views::doctor::{DiskUse, Kept, Report, SlotUse};
-use crate::views::list;
 use crate::{disk, rescue, trash};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
-use std::fs;
+use orange_sys::listing;
 use std::path::{Path, PathBuf};
 
 /// Never fails: what cannot be looked at has been told of.
 pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_git: bool) {
-    let rescue = if has_git {
-        kept_rescues(call).unwrap_or_default()
-    } else {
-        Kept::default()
-    };
-    let trash = call.store.trash();
+    let rescue = has_git.then(|| kept_rescues(call).unwrap_or_default());
     let deleted: Vec<PathBuf> = trash::trashed(call)
-        .into_iter()
-        .map(|(place, _)| trash.join(&place.project).join(&place.name))
+        .iter()
+        .map(|(place, _)| trash::trash_place(call, place))
         .collect();
     let mut logs = logs::rotated_logs(call);
     logs.push(call.store.home().join(LOG));
@@ -33,20 +27,18 @@ pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_
     let total = measure.then(|| disk::used(call.store.home()));
     report.disk = Some(DiskUse {
         slots: measured_slots(call, measure),
-        rescue,
+        rescue: rescue.unwrap_or_default(),
         trash: Kept::of(&deleted, |path| path.join("history.jsonl")),
         screens: kept_screens(call).unwrap_or_default(),
         logs: Kept::of(&logs, Path::to_owned),
-        checks: Kept::of(&files_in(&checks), Path::to_owned),
+        checks: Kept::of(&listing::files(&checks), Path::to_owned),
         total,
     });
-    let past = if has_git {
-        gc::sweep(call, false).unwrap_or_default()
-    } else {
-        return;
-    };
-    let past = past.iter().filter(|swept| !swept.items.is_empty());
+    let past = has_git.then(|| gc::sweep(call, false).unwrap_or_default());
     let past: Vec<String> = past
+        .iter()
+        .flatten()
+        .filter(|swept| !swept.items.is_empty())
         .map(|swept| counted(swept.items.len(), swept.kind.noun()))
         .collect();
     if !past.is_empty() {
@@ -59,19 +51,15 @@ pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_
 }
 
 fn measured_slots(call: &Call, measure: bool) -> Vec<SlotUse> {
-    let entries = fs::read_dir(call.store.workspaces()).into_iter().flatten();
-    let folders = entries.flatten().filter(|entry| {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        is_folder && is_slot_name(&entry.file_name().to_string_lossy())
-    });
-    let mut slots: Vec<SlotUse> = folders
-        .map(|entry| SlotUse {
-            name: entry.file_name().to_string_lossy().into_owned(),
-            bytes: measure.then(|| disk::used(&entry.path())),
+    let slot = |folder: PathBuf| {
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        is_slot_name(&name).then(|| SlotUse {
+            name,
+            bytes: measure.then(|| disk::used(&folder)),
         })
-        .collect();
-    slots.sort_by(|one, other| one.name.cmp(&other.name));
-    slots
+    };
+    let folders = listing::folders(&call.store.workspaces()).into_iter();
+    folders.filter_map(slot).collect()
 }
 
 fn kept_rescues(call: &Call) -> Result<Kept> {
@@ -89,13 +77,10 @@ fn kept_rescues(call: &Call) -> Result<Kept> {
 }
 
 fn kept_screens(call: &Call) -> Result<Kept> {
-    let all = Filter {
-        all: true,
-        ..Filter::default()
-    };
     let mut files = Vec::new();
-    for task in list::listed(call, &all)? {
-        files.extend(files_in(&call.store.place(&task.folder).path.join(SCREENS)));
+    for task in every_task(call)? {
+        let folder = call.store.place(&task.folder).path;
+        files.extend(listing::files(&folder.join(SCREENS)));
     }
     Ok(Kept::of(&files, Path::to_owned))
 }
@@ -103,10 +88,4 @@ fn kept_screens(call: &Call) -> Result<Kept> {
 /// `shop--1`, `shop--verify`; whose project may be gone.
 pub(crate) fn is_slot_name(name: &str) -> bool {
     !name.starts_with('.') && name.contains("--")
-}
-
-fn files_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-    files.map(|entry| entry.path()).collect()
 }

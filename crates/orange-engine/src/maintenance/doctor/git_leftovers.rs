@@ -7,11 +7,10 @@ use crate::error::Result;
 use crate::git::branches::refs_below;
 use crate::git::rescue::refs::ROOT;
 use crate::git::{locks, worktree};
-use crate::index::list::Filter;
 use crate::maintenance::doctor::some_of;
+use crate::maintenance::every_task;
 use crate::projects::Project;
 use crate::views::doctor::Report;
-use crate::views::list;
 use crate::workspaces::{slot_number, verify_slot};
 use crate::{rescue, trash};
 use orange_core::naming::counted;
@@ -24,32 +23,34 @@ use std::time::Duration;
 /// Git holds a lock on an index for as long as a large checkout takes.
 const LONG: Duration = Duration::from_secs(10 * 60);
 
-/// How branches begin that Orange names.
-const BRANCHES: [&str; 2] = ["refs/heads/orange/", "refs/heads/orange-tasks/"];
+/// How refs begin that Orange names.
+const REFS: [&str; 3] = [
+    "refs/heads/orange/",
+    "refs/heads/orange-tasks/",
+    "refs/orange/",
+];
 
 /// What the tasks of this home are called, deleted ones too.
+#[derive(Default)]
 struct Known {
     ids: HashSet<String>,
     /// Project and branch.
     branches: HashSet<(String, String)>,
 }
 
-pub(crate) fn check_git_leftovers(call: &Call, report: &mut Report, _repair: bool) -> Result<()> {
+pub(crate) fn check_git_leftovers(call: &Call, report: &mut Report) -> Result<()> {
     let known = known_tasks(call)?;
     for project in call.projects().unwrap_or_default() {
         if !project.path.is_dir() {
             continue;
         }
         let subject = format!("project {}", project.name);
-        match worktree::common_dir_of(&project.path) {
-            Ok(Some(common)) => check_locks(&common, report),
-            Ok(None) => {}
-            Err(error) => report.add_unchecked(&subject, &error),
+        let common = worktree::common_dir_of(&project.path);
+        if let Some(Some(common)) = report.checked(&subject, common) {
+            check_locks(&common, report);
         }
-        let below = [BRANCHES[0], BRANCHES[1], "refs/orange/"];
-        match refs_below(&project.path, &below) {
-            Ok(refs) => tell_of_refs(&project, &refs, &known, report),
-            Err(error) => report.add_unchecked(subject, &error),
+        if let Some(refs) = report.checked(&subject, refs_below(&project.path, &REFS)) {
+            tell_of_refs(&project, &refs, &known, report);
         }
     }
     if report.is_clean() {
@@ -59,15 +60,8 @@ pub(crate) fn check_git_leftovers(call: &Call, report: &mut Report, _repair: boo
 }
 
 fn known_tasks(call: &Call) -> Result<Known> {
-    let all = Filter {
-        all: true,
-        ..Filter::default()
-    };
-    let mut known = Known {
-        ids: HashSet::new(),
-        branches: HashSet::new(),
-    };
-    for task in list::listed(call, &all)? {
+    let mut known = Known::default();
+    for task in every_task(call)? {
         known.ids.insert(task.id);
         known.branches.insert((task.project, task.branch));
     }
@@ -81,21 +75,17 @@ fn known_tasks(call: &Call) -> Result<Known> {
 fn check_locks(common: &Path, report: &mut Report) {
     for path in locks::all_in(common) {
         let is_index = path.file_name() == Some(OsStr::new("index.lock"));
-        let patience = if is_index { LONG } else { locks::MOMENT };
+        let timeout = if is_index { LONG } else { locks::MOMENT };
         let age = locks::age_of(&path);
-        let Some(age) = age.filter(|age| *age > patience || locks::is_abandoned(&path)) else {
+        let Some(age) = age.filter(|age| *age > timeout || locks::is_abandoned(&path)) else {
             continue;
         };
         let old = locks::age_in_words(age);
-        report
-            .add(
-                path.display().to_string(),
-                format!("is a lock that some git left {old} ago; others wait for it in vain"),
-            )
-            .by_hand(format!(
-                "if no git is at work there, `rm '{}'`",
-                path.display()
-            ));
+        report.by_hand(
+            path.display().to_string(),
+            format!("is a lock that some git left {old} ago; others wait for it in vain"),
+            "if no git is at work there, delete that file",
+        );
     }
 }
 
@@ -117,7 +107,10 @@ fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut 
         }
     }
     if !branches.is_empty() {
-        let count = counted_branches(branches.len());
+        let count = match branches.len() {
+            1 => "1 branch".to_owned(),
+            count => format!("{count} branches"),
+        };
         report.note(text!(
             "project {name}: {count} of tasks that are gone: {}; {} removes one that is merged",
             some_of(&branches),
@@ -139,12 +132,5 @@ fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut 
             "project {name}: not made by this Orange, and left alone: {}",
             some_of(&foreign)
         ));
-    }
-}
-
-fn counted_branches(count: usize) -> String {
-    match count {
-        1 => "1 branch".to_owned(),
-        count => format!("{count} branches"),
     }
 }

@@ -4,7 +4,8 @@ use crate::call::Call;
 use crate::harness::probe::{Login, Probe, Version};
 use crate::harness::{self, Harness};
 use crate::index::list::Filter;
-use crate::maintenance::doctor;
+use crate::maintenance::doctor::agents::name_of;
+use crate::maintenance::doctor::task_of;
 use crate::runs::{self, RunFolder, RunSpec};
 use crate::sessions::programs;
 use crate::settings::{self, models};
@@ -20,70 +21,55 @@ use std::path::Path;
 /// An agent that has said nothing for so many seconds since its start is not heard.
 const SILENCE: i64 = 20;
 
-/// What is to be found out about a harness; several are asked at once.
-struct Question {
-    harness: Harness,
-    /// Who wants it, if anybody does.
-    wanted_by: Option<String>,
-}
-
 /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
 pub(crate) fn check_harnesses(call: &Call, report: &mut Report) {
-    let questions = questions_to_programs(call, report);
+    let config = settings::config(call).cloned().unwrap_or_default();
+    let wanted = wanted(call, &config, report);
     let probe = programs::probe(call);
+    // The harnesses of the table and of the user's own, and those that only a task names; asked at once.
+    let find = |name: &String| harness::find(name, &config, &call.orange).ok().flatten();
     let mut found: Vec<HarnessFound> = std::thread::scope(|threads| {
-        let ask = |question: &Question| {
-            let harness = question.harness.clone();
-            threads.spawn(move || look_at(&probe, &harness))
-        };
-        let asked: Vec<_> = questions.iter().map(ask).collect();
+        let harnesses = harness::names(&config)
+            .iter()
+            .filter_map(find)
+            .collect::<Vec<_>>();
+        let asked = harnesses
+            .into_iter()
+            .filter(|harness| !harness.adapter.is_own());
+        let asked = asked.map(|harness| threads.spawn(move || look_at(&probe, &harness)));
+        let asked: Vec<_> = asked.collect();
         let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
         answers.collect()
     });
-    for (question, found) in questions.iter().zip(&mut found) {
-        judge(question, found, report);
+    for found in &mut found {
+        if let Some(wanted_by) = wanted.get(&found.name) {
+            judge(wanted_by, found, report);
+        }
         found.signals = collect_answers(call, &found.name, report);
     }
     report.harnesses = found;
-    check_names(call, report);
+    check_names(call, &config, report);
 }
 
 /// Names in config.yaml that lead to no harness.
-fn check_names(call: &Call, report: &mut Report) {
-    let config = settings::config(call).cloned().unwrap_or_default();
+fn check_names(call: &Call, config: &Config, report: &mut Report) {
     let review = config.agents.review_harness.iter();
     let chosen = std::iter::once(&config.agents.harness).chain(review);
     let mut names: Vec<&String> = chosen.chain(config.harnesses.keys()).collect();
     names.sort();
     names.dedup();
-    for why in models::unused_model_settings(call, &config) {
-        report.add("config.yaml", why).by_hand(text!(
+    for why in models::unused_model_settings(call, config) {
+        let how = text!(
             "change or unset it ({}), or choose another harness",
             Action::unset_setting(None)
-        ));
+        );
+        report.by_hand("config.yaml", why, how);
     }
     for name in names {
-        if let Err(error) = harness::find(name, &config, &call.orange) {
-            let hint = error.hint.unwrap_or_default();
-            report.add("config.yaml", error.message).by_hand(hint);
+        if let Err(error) = harness::find(name, config, &call.orange) {
+            report.add_error("config.yaml", error);
         }
     }
-}
-
-/// The harnesses of the table and of the user's own, and those that only a task names.
-fn questions_to_programs(call: &Call, report: &mut Report) -> Vec<Question> {
-    let config = settings::config(call).cloned().unwrap_or_default();
-    let wanted = wanted(call, &config, report);
-    let names = harness::names(&config);
-    let find = |name: &String| harness::find(name, &config, &call.orange).ok().flatten();
-    let found = names.iter().filter_map(find);
-    found
-        .filter(|harness| !harness.adapter.is_own())
-        .map(|harness| Question {
-            wanted_by: wanted.get(&harness.name).cloned(),
-            harness,
-        })
-        .collect()
 }
 
 /// Which harnesses are named, and by whom. What nobody has chosen counts as little as what nobody uses.
@@ -94,17 +80,14 @@ fn wanted(call: &Call, config: &Config, report: &mut Report) -> BTreeMap<String,
         ..Filter::default()
     };
     for row in list::listed(call, &open).unwrap_or_default() {
-        let task = doctor::task_of(&row.fields);
+        let task = task_of(&row.fields);
         // Its agents have done their work.
         if task.offers(Intent::Merge) || task.waits_for_children() {
             continue;
         }
-        let label = row
-            .key
-            .map_or(row.folder.clone(), |key| format!("{}:{key}", row.project));
+        let label = name_of(&row);
         if let Err(refusal) = models::check_models(call, &task) {
-            let hint = refusal.hint.unwrap_or_default();
-            report.add(&label, refusal.message).by_hand(hint);
+            report.add_error(&label, refusal);
         }
         for name in [task.harness, task.review_harness].into_iter().flatten() {
             wanted.entry(name).or_insert_with(|| label.clone());
@@ -143,12 +126,11 @@ fn collect_answers(call: &Call, name: &str, report: &mut Report) -> Option<Resul
             .map(|started| call.now().duration_since(started.at).as_secs());
         if let Some(seconds) = since.filter(|seconds| *seconds > SILENCE) {
             let problem = format!("{name} has given no signal since it started {seconds} s ago");
-            report
-                .add(format!("run {}", run.id()), &problem)
-                .by_hand(text!(
-                    "look at its window ({}): it may show a question",
-                    Action::attach(&spec.task)
-                ));
+            let how = text!(
+                "look at its window ({}): it may show a question",
+                Action::attach(&spec.task)
+            );
+            report.by_hand(format!("run {}", run.id()), &problem, how);
             silent = Some(problem);
         }
     }
@@ -184,36 +166,31 @@ fn look_at(probe: &Probe<'_>, harness: &Harness) -> HarnessFound {
         version,
         login,
         signals: None,
-        note: if harness.name == harness.adapter.name() {
-            harness.adapter.note(probe)
-        } else {
-            None
-        },
+        note: (harness.name == harness.adapter.name())
+            .then(|| harness.adapter.note(probe))
+            .flatten(),
     }
 }
 
 /// What of it is a problem: only what somebody wants to use.
-fn judge(question: &Question, found: &HarnessFound, report: &mut Report) {
-    let Some(wanted_by) = &question.wanted_by else {
-        return;
-    };
+fn judge(wanted_by: &str, found: &HarnessFound, report: &mut Report) {
     let subject = format!("harness {}", found.name);
     let how = found
         .install
         .unwrap_or("correct its `command` in config.yaml");
     if found.path.is_none() {
         let problem = format!("is not installed, and {wanted_by} names it");
-        report.add(subject, problem).by_hand(how);
+        report.by_hand(subject, problem, how);
         return;
     }
     if let (Some(needed), Ok(version)) = (found.needed, &found.version) {
         let problem =
             format!("is too old: {version}, {needed} is needed, and {wanted_by} names it");
-        report.add(&subject, problem).by_hand(how);
+        report.by_hand(&subject, problem, how);
     }
     if let Login::Out(why) = &found.login {
         let problem = format!("has no account to work with, and {wanted_by} names it");
-        report.add(&subject, problem).by_hand(why);
+        report.by_hand(&subject, problem, why);
     }
 }
 
@@ -223,14 +200,13 @@ fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
         return;
     };
     if !Path::new(&program).is_file() {
-        report
-            .add(
-                format!("run {}", run.id()),
-                format!("its hooks start {program}, which is not there any more"),
-            )
-            .by_hand(text!(
+        report.by_hand(
+            format!("run {}", run.id()),
+            format!("its hooks start {program}, which is not there any more"),
+            text!(
                 "put Orange there again, or stop the agent and {}",
                 Action::respawn(&spec.task, false)
-            ));
+            ),
+        );
     }
 }

@@ -4,32 +4,22 @@
 use crate::call::Call;
 use crate::error::{Result, err};
 use crate::git::state;
-use crate::maintenance::doctor::home::entries;
 use crate::maintenance::workspaces;
 use crate::projects::Project;
 use crate::views::doctor::Report;
 use crate::workspaces::quarantine::{LEAVING, left_of};
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::slot_number;
-use std::path::Path;
+use orange_sys::listing;
 
-pub(crate) fn check_leaving(
-    call: &Call,
-    projects: &[Project],
-    report: &mut Report,
-    repair: bool,
-) -> Result<()> {
-    for path in entries(&call.store.workspaces().join(LEAVING)) {
+pub(crate) fn check_leaving(call: &Call, projects: &[Project], report: &mut Report) -> Result<()> {
+    for path in listing::entries(&call.store.workspaces().join(LEAVING)) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (slot, is_whole) = left_of(&name);
         // A process that is at work in the slot has its lock.
-        let lock = match SlotLock::if_free(&call.store, slot) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => continue,
-            Err(error) => {
-                report.add_unchecked(slot, &error);
-                continue;
-            }
+        let lock = SlotLock::if_free(&call.store, slot);
+        let Some(Some(lock)) = report.checked(slot, lock) else {
+            continue;
         };
         if is_known(call, slot)? || !path.exists() {
             continue;
@@ -38,29 +28,25 @@ pub(crate) fn check_leaving(
         let project = projects
             .iter()
             .find(|project| slot_number(&project.name, slot).is_some());
-        let finding = report.add(
-            format!("workspaces/{LEAVING}/{name}"),
-            format!("holds files of {slot}, a slot that the pool does not know"),
-        );
-        let Some(project) = project.filter(|_| is_whole && is_worktree(&path)) else {
-            finding.by_hand(format!(
+        let subject = format!("workspaces/{LEAVING}/{name}");
+        let problem = format!("holds files of {slot}, a slot that the pool does not know");
+        let is_worktree = is_whole && state::git_folder(&path).is_ok();
+        let Some(project) = project.filter(|_| is_worktree) else {
+            let how = format!(
                 "take what you need out of {}, then remove it",
                 path.display()
-            ));
+            );
+            report.by_hand(subject, problem, how);
             continue;
         };
-        finding.repair("moves it back into its place");
-        if repair {
-            let restored = workspaces::forget_all_gone(call, project);
-            let is_back = crate::workspaces::slot_folder(call, slot).is_dir();
-            finding.done(restored.and_then(|()| {
-                if is_back {
-                    Ok("it is in its place again".to_owned())
-                } else {
-                    Err(err!(Busy, "another process is at work there"))
-                }
-            }));
-        }
+        report.repair(subject, problem, "moves it back into its place", || {
+            workspaces::forget_all_gone(call, project)?;
+            if crate::workspaces::slot_folder(call, slot).is_dir() {
+                Ok("it is in its place again")
+            } else {
+                Err(err!(Busy, "another process is at work there"))
+            }
+        });
     }
     Ok(())
 }
@@ -69,8 +55,4 @@ pub(crate) fn check_leaving(
 fn is_known(call: &Call, slot: &str) -> Result<bool> {
     Ok(crate::workspaces::pool(call)?.workspaces.contains_key(slot)
         || crate::workspaces::slot_folder(call, slot).is_dir())
-}
-
-fn is_worktree(folder: &Path) -> bool {
-    state::git_folder(folder).is_ok()
 }

@@ -3,86 +3,72 @@
 use crate::call::{self, Call};
 use crate::checks::request;
 use crate::error::{IoContext, Result, err};
-use crate::maintenance::doctor::folders_in;
 use crate::recovery;
+use crate::store::Place;
 use crate::store::lock::TaskLock;
 use crate::store::replace::PROBE;
 use crate::store::temporary;
 use crate::trash::GONE;
 use crate::views::doctor::Report;
+use orange_sys::listing;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn check_leftovers(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
-    check_half_made(call, report, repair);
-    check_marks(call, report, repair);
+pub(crate) fn check_leftovers(call: &Call, report: &mut Report) -> Result<()> {
+    check_half_made(call, report);
+    check_marks(call, report);
     for path in abandoned(call) {
-        let finding = report.add(
-            path.display().to_string(),
-            "was left by a process that was killed",
-        );
-        finding.repair("removes it; nothing reads it");
-        if repair {
-            let gone = if path.is_dir() {
-                fs::remove_dir_all(&path)
-            } else {
-                fs::remove_file(&path)
-            };
-            let gone = gone.map(|()| "removed".to_owned());
-            finding.done(gone.doing("remove", &path));
-        }
+        let problem = "was left by a process that was killed";
+        remove(&path, problem, "removes it; nothing reads it", report);
     }
     Ok(())
 }
 
+fn remove(path: &Path, problem: &str, how: &str, report: &mut Report) {
+    report.repair(path.display().to_string(), problem, how, || {
+        let gone = if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+        gone.map(|()| "removed").doing("remove", path)
+    });
+}
+
 /// Changes that no process is at and that the start of this command could not finish either.
-fn check_marks(call: &Call, report: &mut Report, repair: bool) {
+fn check_marks(call: &Call, report: &mut Report) {
     for place in call.store.marked() {
         // Whoever creates a task holds the project's lock, also in the moment before it takes that of the new folder.
         let Some(project) = call::try_lock_project(call, &place.project).ok().flatten() else {
             continue;
         };
-        let task = if place.path.is_dir() {
-            TaskLock::try_acquire(&place.path).ok().flatten()
-        } else {
-            None
-        };
+        let task = TaskLock::try_acquire(&place.path).ok().flatten();
         let is_free = task.is_some() || !place.path.is_dir();
         // Under the lock: without it another process may have begun the next change.
         if !is_free || !call.store.marked().contains(&place) {
             continue;
         }
         drop((task, project));
-        let finding = report.add(place.folder(), "a change of it is not finished");
-        finding.repair("goes on with it; the log says what was in the way");
-        if repair {
+        let problem = "a change of it is not finished";
+        let how = "goes on with it; the log says what was in the way";
+        report.repair(place.folder(), problem, how, || {
             recovery::recover(call);
-            finding.done(if call.store.marked().contains(&place) {
+            if call.store.marked().contains(&place) {
                 Err(err!(Failed, "it could not be finished"))
             } else {
-                Ok("finished".to_owned())
-            });
-        }
+                Ok("finished")
+            }
+        });
     }
 }
 
 /// Files and folders that have a name of a moment, and whose process is gone.
 fn abandoned(call: &Call) -> Vec<PathBuf> {
-    let home = call.store.home();
-    let mut found = Vec::new();
-    for folder in [
-        home.to_owned(),
-        call.store.workspaces(),
-        request::folder(&call.store),
-    ] {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
-        found.extend(
-            files
-                .map(|entry| entry.path())
-                .filter(|path| is_abandoned(path)),
-        );
-    }
+    let home = call.store.home().to_owned();
+    let folders = [home, call.store.workspaces(), request::folder(&call.store)];
+    let files = folders.iter().flat_map(|folder| listing::files(folder));
+    let mut found: Vec<PathBuf> = files.filter(|path| is_abandoned(path)).collect();
     let gone = call.store.trash().join(GONE);
     found.extend(Some(gone).filter(|folder| folder.is_dir()));
     found.sort();
@@ -90,52 +76,29 @@ fn abandoned(call: &Call) -> Vec<PathBuf> {
 }
 
 /// Task folders whose making was interrupted.
-fn check_half_made(call: &Call, report: &mut Report, repair: bool) {
-    let is_link = |path: &PathBuf| path.is_symlink();
-    let mut projects = folders_in(call.store.tasks());
-    projects.retain(|project| !is_link(project));
-    for project in projects {
-        for folder in folders_in(&project) {
-            let name = folder
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned());
-            let Some(name) = name.filter(|name| name.starts_with(".new-")) else {
-                continue;
-            };
-            if is_link(&folder) || !holds_a_beginning(&folder) {
-                continue;
-            }
-            if call
-                .store
-                .marked()
-                .iter()
-                .any(|place| name.ends_with(&place.name))
-            {
-                continue;
-            }
-            let finding = report.add(
-                folder.display().to_string(),
-                "a task whose making was interrupted",
-            );
-            finding.repair("removes it; nothing was reported as created");
-            if repair {
-                let outcome = fs::remove_dir_all(&folder)
-                    .map(|()| "removed".to_owned())
-                    .doing("remove", &folder);
-                finding.done(outcome);
-            }
+fn check_half_made(call: &Call, report: &mut Report) {
+    let projects = listing::folders(call.store.tasks()).into_iter();
+    for folder in projects.flat_map(|project| listing::folders(&project)) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let is_marked = |place: &Place| name.ends_with(&place.name);
+        if name.starts_with(".new-")
+            && holds_a_beginning(&folder)
+            && !call.store.marked().iter().any(is_marked)
+        {
+            let how = "removes it; nothing was reported as created";
+            remove(&folder, "a task whose making was interrupted", how, report);
         }
     }
 }
 
 /// Nothing but what Orange writes into the folder of a task that is being made.
 fn holds_a_beginning(folder: &Path) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten();
-    entries.flatten().all(|entry| {
-        let name = entry.file_name();
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        is_file && matches!(name.to_str(), Some("TASK.md" | "history.jsonl" | ".lock"))
-    })
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        matches!(name, Some("TASK.md" | "history.jsonl" | ".lock"))
+    };
+    let files = listing::files(folder);
+    files.iter().all(is_ours) && files.len() == listing::entries(folder).len()
 }
 
 /// Files that are replaced whole, with those that a check asks for.
@@ -181,7 +144,7 @@ mod tests {
         let call = Call::on(home.clone(), settings);
         let found = || {
             let mut report = Report::default();
-            check_leftovers(&call, &mut report, false).unwrap();
+            check_leftovers(&call, &mut report).unwrap();
             let findings = report.findings.into_iter();
             let words = findings.map(|finding| format!("{} {}", finding.subject, finding.problem));
             words.collect::<Vec<String>>()

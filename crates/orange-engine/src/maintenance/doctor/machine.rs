@@ -27,20 +27,15 @@ pub(crate) fn check_programs(call: &Call, report: &mut Report) -> bool {
     });
     report.programs = vec![git, tmux];
     for ((name, _, who), said) in asked.into_iter().zip([gh, ssh]) {
-        let version = match said {
-            Some(Ok(line)) => short_version(&line),
-            Some(Err(error)) => {
-                report.note(format!("{name}: {}", error.message));
-                None
-            }
-            None => {
-                report.aside(format!("{name} is not installed; {who}"));
-                None
-            }
-        };
+        match &said {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => report.note(format!("{name}: {error}")),
+            None => report.aside(format!("{name} is not installed; {who}")),
+        }
+        let said = said.and_then(Result::ok);
         report.programs.push(Program {
             name,
-            version,
+            version: said.as_deref().and_then(short_version),
             oldest: None,
         });
     }
@@ -56,23 +51,16 @@ fn check_git(report: &mut Report) -> Program {
     let said = git::version();
     let found = said.as_deref().ok().and_then(Version::in_text);
     match (&said, found) {
-        (Err(error), _) => report
-            .add(
-                "git",
-                format!(
-                    "{}; repositories and slots are not looked at",
-                    error.message
-                ),
-            )
-            .by_hand(format!(
-                "install git {OLDEST_GIT} or newer, and make sure that it is on PATH"
-            )),
-        (Ok(_), Some(found)) if found < OLDEST_GIT => report
-            .add(
-                "git",
-                format!("is too old: {found}, {OLDEST_GIT} is needed"),
-            )
-            .by_hand("install a newer one"),
+        (Err(error), _) => report.by_hand(
+            "git",
+            format!("{error}; repositories and slots are not looked at"),
+            format!("install git {OLDEST_GIT} or newer, and make sure that it is on PATH"),
+        ),
+        (Ok(_), Some(found)) if found < OLDEST_GIT => report.by_hand(
+            "git",
+            format!("is too old: {found}, {OLDEST_GIT} is needed"),
+            "install a newer one",
+        ),
         (Ok(_), _) => {}
     }
     Program {
@@ -87,12 +75,8 @@ fn check_tmux(report: &mut Report) -> Program {
     let version = Tmux::new(Server::Default).version();
     if let Err(error) = &version {
         let how = error.hint.clone().unwrap_or_default();
-        report
-            .add(
-                "tmux",
-                format!("{}; no agent can be started", error.message),
-            )
-            .by_hand(how);
+        let problem = format!("{error}; no agent can be started");
+        report.by_hand("tmux", problem, how);
     }
     Program {
         name: "tmux",

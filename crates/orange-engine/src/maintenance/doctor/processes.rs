@@ -15,18 +15,18 @@ use orange_core::{Action, text};
 use std::collections::HashSet;
 
 /// Runs that ended unseen, and those that go on without their task or their window.
-pub(crate) fn check_runs(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
+pub(crate) fn check_runs(call: &Call, report: &mut Report) -> Result<()> {
     let mut alive = 0;
     for run in runs::all(call.store.home()) {
         match (run.is_alive(), run.spec()) {
-            (false, _) => check_dead_run(call, &run, report, repair),
+            (false, _) => check_dead_run(call, &run, report),
             (true, Some(spec)) if !call.store.place(&spec.folder).path.is_dir() => {
                 let problem = format!("is an agent of {}, a task that is gone", spec.folder);
-                end_stray(call, &run, &problem, report, repair);
+                end_stray(call, &run, &problem, report);
             }
             (true, _) => {
                 alive += 1;
-                check_place_of(call, &run, report, repair);
+                check_place_of(call, &run, report);
             }
         }
     }
@@ -37,7 +37,7 @@ pub(crate) fn check_runs(call: &Call, report: &mut Report, repair: bool) -> Resu
 }
 
 /// An agent nobody can see. A server that gives no answer proves nothing.
-fn check_place_of(call: &Call, run: &RunFolder, report: &mut Report, repair: bool) {
+fn check_place_of(call: &Call, run: &RunFolder, report: &mut Report) {
     let Some(pane) = run.pane() else {
         return;
     };
@@ -52,63 +52,51 @@ fn check_place_of(call: &Call, run: &RunFolder, report: &mut Report, repair: boo
     // It may have ended while we looked.
     if !panes.iter().any(is_it) && run.is_alive() {
         let problem = "goes on although its tmux window is gone";
-        end_stray(call, run, problem, report, repair);
+        end_stray(call, run, problem, report);
     }
 }
 
-fn end_stray(call: &Call, run: &RunFolder, problem: &str, report: &mut Report, repair: bool) {
-    let finding = report.add(format!("run {}", run.id()), problem);
-    finding.repair("ends it with all that it started; what it left in its slot stays");
-    if repair {
+fn end_stray(call: &Call, run: &RunFolder, problem: &str, report: &mut Report) {
+    let how = "ends it with all that it started; what it left in its slot stays";
+    report.repair(format!("run {}", run.id()), problem, how, || {
         let folder = run.spec().map(|spec| call.store.place(&spec.folder));
-        let ended = stop_agent::end_run(call, &run.id());
-        let settled = ended.and_then(|()| match folder {
+        stop_agent::end_run(call, &run.id())?;
+        match folder {
             // The exit rules are applied to it, as to any run that ended.
-            Some(place) if place.path.is_dir() => tx::lock_task(call, place).map(drop),
-            Some(_) | None => run.remove(),
-        });
-        finding.done(settled.map(|()| "ended".to_owned()));
-    }
+            Some(place) if place.path.is_dir() => tx::lock_task(call, place).map(drop)?,
+            Some(_) | None => run.remove()?,
+        }
+        Ok("ended")
+    });
 }
 
 /// A run whose end nobody has seen to.
-fn check_dead_run(call: &Call, run: &RunFolder, report: &mut Report, repair: bool) {
+fn check_dead_run(call: &Call, run: &RunFolder, report: &mut Report) {
     let subject = format!("run {}", run.id());
     let Some(spec) = run.spec() else {
-        let finding = report.add(subject, "its folder says nothing of a run");
-        finding.repair("removes the folder");
-        if repair {
-            finding.done(run.remove().map(|()| "removed".to_owned()));
-        }
-        return;
-    };
-    let finding = report.add(
-        subject,
-        format!(
-            "the {} of {} ended and nobody has seen to it",
-            spec.role, spec.folder
-        ),
-    );
-    finding.repair(text!("applies the exit rules, as {} does", Action::watch()));
-    if repair {
-        let place = call.store.place(&spec.folder);
-        let outcome = tx::lock_task(call, place).map(|tx| {
-            let known = open_runs(tx.history())
-                .iter()
-                .any(|open| open.id == run.id());
-            (tx.task.label(), tx.task.status, known)
+        let problem = "its folder says nothing of a run";
+        return report.repair(subject, problem, "removes the folder", || {
+            run.remove().map(|()| "removed")
         });
-        finding.done(outcome.and_then(|(label, status, known)| {
-            if !known {
-                run.remove()?;
-            }
-            Ok(format!("{label} is {status}"))
-        }));
-    }
+    };
+    let (role, folder) = (spec.role, spec.folder);
+    let problem = format!("the {role} of {folder} ended and nobody has seen to it");
+    let how = text!("applies the exit rules, as {} does", Action::watch());
+    report.repair(subject, problem, how, || {
+        let tx = tx::lock_task(call, call.store.place(&folder))?;
+        let mut open = open_runs(tx.history()).into_iter();
+        let is_known = open.any(|open| open.id == run.id());
+        let said = format!("{} is {}", tx.task.label(), tx.task.status);
+        drop(tx);
+        if !is_known {
+            run.remove()?;
+        }
+        Ok(said)
+    });
 }
 
 /// Processes with the tag of a run of this home that is not alive any more.
-pub(crate) fn check_processes(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
+pub(crate) fn check_processes(call: &Call, report: &mut Report) -> Result<()> {
     let alive: HashSet<String> = runs::all(call.store.home())
         .into_iter()
         .filter(RunFolder::is_alive)
@@ -119,20 +107,12 @@ pub(crate) fn check_processes(call: &Call, report: &mut Report, repair: bool) ->
         if alive.contains(&run) {
             continue;
         }
-        let finding = report.add(
-            format!("process {}", process.pid),
-            format!("was started by run {run}, which is over"),
-        );
-        finding.repair("ends it");
-        if repair {
-            finding.done(if runs::end_tagged(&home, &run) {
-                Ok("ended".to_owned())
-            } else {
-                Err(err!(Failed, "it does not end"))
-            });
-        }
+        let problem = format!("was started by run {run}, which is over");
+        end_process(process.pid, problem, report, || {
+            runs::end_tagged(&home, &run)
+        });
     }
-    check_checks(call, report, repair);
+    check_checks(call, report);
     if report.is_clean() {
         report.fine("nothing runs that belongs to no task");
     }
@@ -140,36 +120,34 @@ pub(crate) fn check_processes(call: &Call, report: &mut Report, repair: bool) ->
 }
 
 /// What a check started and an Orange that was killed could not end. A check that goes on holds its slot's lock.
-fn check_checks(call: &Call, report: &mut Report, repair: bool) {
+fn check_checks(call: &Call, report: &mut Report) {
     for project in call.projects().unwrap_or_default() {
         let slot = verify_slot::verify_slot(&project.name);
         let folder = workspaces::slot_folder(call, &slot);
         if !folder.is_dir() {
             continue;
         }
-        let _lock = match SlotLock::if_free(&call.store, &slot) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => continue,
-            Err(error) => {
-                report.add_unchecked(&slot, &error);
-                continue;
-            }
+        let lock = SlotLock::if_free(&call.store, &slot);
+        let Some(Some(_lock)) = report.checked(&slot, lock) else {
+            continue;
         };
         let left = runs::carrying(CHECK_MARK, &folder.display().to_string());
         for process in &left {
-            let finding = report.add(
-                format!("process {}", process.pid),
-                format!("was started by a check in {slot}, which is over"),
-            );
-            finding.repair("ends it");
-            if repair {
+            let problem = format!("was started by a check in {slot}, which is over");
+            end_process(process.pid, problem, report, || {
                 VerifySlot::end_processes(&folder);
-                finding.done(if process.is_alive() {
-                    Err(err!(Failed, "it does not end"))
-                } else {
-                    Ok("ended".to_owned())
-                });
-            }
+                !process.is_alive()
+            });
         }
     }
+}
+
+fn end_process(pid: u32, problem: String, report: &mut Report, has_ended: impl FnOnce() -> bool) {
+    report.repair(format!("process {pid}"), problem, "ends it", || {
+        if has_ended() {
+            Ok("ended")
+        } else {
+            Err(err!(Failed, "it does not end"))
+        }
+    });
 }

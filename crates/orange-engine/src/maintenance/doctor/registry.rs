@@ -18,6 +18,7 @@ use orange_core::config::Permissions;
 use orange_core::id::valid_project_name;
 use orange_core::naming::counted;
 use orange_core::{Action, Text, text};
+use orange_sys::listing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,35 +43,31 @@ struct Slots {
     repository: Option<PathBuf>,
 }
 
-pub(crate) fn check_projects(call: &Call, report: &mut Report, repair: bool) {
+pub(crate) fn check_projects(call: &Call, report: &mut Report) -> Result<()> {
     let problem = match call.projects() {
         Ok(known) => {
             report.projects = known.len();
             for project in known.iter().filter(|project| !project.path.is_dir()) {
-                report
-                    .add(
-                        format!("project {}", project.name),
-                        format!("its repository {} is not there", project.path.display()),
-                    )
-                    .by_hand(Action::move_project(&project.name));
+                report.by_hand(
+                    format!("project {}", project.name),
+                    format!("its repository {} is not there", project.path.display()),
+                    Action::move_project(&project.name),
+                );
             }
             registry_is_gone(call).then(|| "is gone, though there are tasks or slots".to_owned())
         }
         Err(error) => Some(without_path(&error.message, &call.store.projects_file())),
     };
-    let Some(problem) = problem else {
-        return;
-    };
-    let finding = report.add("projects.json", problem);
-    finding.repair(if registry_is_gone(call) {
-        "registers again what is known from the slots and from a file that was set aside"
-    } else {
-        "sets the file aside and registers again what is known from it and from the slots"
-    });
-    if repair {
-        finding.done(rebuild_registry(call));
+    if let Some(problem) = problem {
+        let how = if registry_is_gone(call) {
+            "registers again what is known from the slots and from a file that was set aside"
+        } else {
+            "sets the file aside and registers again what is known from it and from the slots"
+        };
+        report.repair("projects.json", problem, how, || rebuild_registry(call));
         report.projects = call.projects().map_or(0, |known| known.len());
     }
+    Ok(())
 }
 
 /// A new home has no such file; one in which something was done has.
@@ -149,23 +146,19 @@ pub(crate) fn check_unregistered(call: &Call, report: &mut Report) -> Result<()>
         }
     }
     for (name, tasks) in lost {
-        report
-            .add(
-                format!("project {name}"),
-                format!(
-                    "is not registered, and has {}: where its repository is cannot be told",
-                    counted(tasks, "open task")
-                ),
-            )
-            .by_hand(Action::add_project(None, name));
+        let tasks = counted(tasks, "open task");
+        report.by_hand(
+            format!("project {name}"),
+            format!("is not registered, and has {tasks}: where its repository is cannot be told"),
+            Action::add_project(None, name),
+        );
     }
     Ok(())
 }
 
 /// The text of the file that was set aside last, whose name ends with the time, and what to say of it.
 fn newest_aside(call: &Call) -> (Vec<u8>, String) {
-    let entries = fs::read_dir(call.store.home()).into_iter().flatten();
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names = listing::names(call.store.home());
     let newest = names.filter(|name| name.starts_with(ASIDE)).max();
     let read = |name: String| Some((fs::read(call.store.home().join(&name)).ok()?, name));
     match newest.and_then(read) {
@@ -214,13 +207,9 @@ fn take_entry(call: &Call, entry: Entry, slots: &BTreeMap<String, Slots>, found:
     let name = entry.name.clone().filter(|name| valid_project_name(name));
     let name = name.or_else(|| by_path.map(|(name, _)| name.clone()));
     let Some(name) = name else {
-        found.changed.extend(entry.path.map(|path| {
-            let path = path.display();
-            text!(
-                "an entry without a name is left out: {}",
-                Action::add_project(path.to_string(), None)
-            )
-        }));
+        let add = |path: PathBuf| Action::add_project(path.display().to_string(), None);
+        let said = |action| text!("an entry without a name is left out: {}", action);
+        found.changed.extend(entry.path.map(add).map(said));
         return;
     };
     if found.has(&name) {
@@ -239,13 +228,10 @@ fn take_entry(call: &Call, entry: Entry, slots: &BTreeMap<String, Slots>, found:
         return;
     };
     let highest = own.map_or(0, |slots| slots.highest);
-    let pool_size = entry.pool_size;
+    let branch = entry.default_branch.clone();
     let project = Project {
-        pool_size: pool_size.unwrap_or_else(|| highest.max(DEFAULT_POOL_SIZE)),
-        default_branch: match &entry.default_branch {
-            Some(branch) => branch.clone(),
-            None => default_branch(&path),
-        },
+        pool_size: entry.pool_size.unwrap_or(highest.max(DEFAULT_POOL_SIZE)),
+        default_branch: branch.unwrap_or_else(|| default_branch(&path)),
         // Whoever limited what agents may do must not find them free to do everything.
         permissions: if entry.lost("permissions") {
             Some(Permissions::Ask)
@@ -278,19 +264,16 @@ fn slot_folders_by_name(call: &Call) -> BTreeMap<String, Vec<(u32, PathBuf)>> {
 }
 
 fn slots_of_projects(call: &Call) -> BTreeMap<String, Slots> {
-    let all = slot_folders_by_name(call).into_iter();
-    all.map(|(name, mut folders)| {
+    let slots = |(name, mut folders): (String, Vec<(u32, PathBuf)>)| {
         folders.sort();
         let mut repositories = folders.iter();
-        let repository = repositories.find_map(|(_, folder)| repository_of_slot(call, folder));
-        let highest = folders.last().map_or(0, |(number, _)| *number);
         let slots = Slots {
-            highest,
-            repository,
+            repository: repositories.find_map(|(_, folder)| repository_of_slot(call, folder)),
+            highest: folders.last().map_or(0, |(number, _)| *number),
         };
         (name, slots)
-    })
-    .collect()
+    };
+    slot_folders_by_name(call).into_iter().map(slots).collect()
 }
 
 /// The repository that a folder of the pool is a worktree of. One that is not would be reset and cleaned as a slot, and
@@ -348,15 +331,13 @@ fn changes(entry: &Entry, project: &Project) -> Vec<Text> {
     }
     if entry.default_branch.is_none() {
         let branch = &project.default_branch;
-        said.push(text!(
-            "the default branch of {name} could not be read and is {branch} now"
-        ));
+        said.push(
+            format!("the default branch of {name} could not be read and is {branch} now").into(),
+        );
     }
     if entry.pool_size.is_none() && (entry.lost("pool_size") || !entry.is_whole) {
         let size = project.pool_size;
-        said.push(text!(
-            "the pool size of {name} could not be read and is {size} now"
-        ));
+        said.push(format!("the pool size of {name} could not be read and is {size} now").into());
     }
     said
 }

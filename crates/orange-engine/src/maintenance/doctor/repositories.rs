@@ -2,6 +2,7 @@
 //! than there is.
 
 use crate::call::Call;
+use crate::error::Result;
 use crate::git::branches::refs_below;
 use crate::git::worktree::common_dir_of;
 use crate::maintenance::doctor::some_of;
@@ -14,7 +15,7 @@ use orange_core::naming::counted;
 use orange_core::prompt::PromptName;
 
 /// Rules that cannot be read, or say something that means nothing, where new work starts from.
-pub(crate) fn check_repositories(call: &Call, report: &mut Report) {
+pub(crate) fn check_repositories(call: &Call, report: &mut Report) -> Result<()> {
     for project in call.projects().unwrap_or_default() {
         // A repository that is gone or empty has no rules; the former is said elsewhere.
         if !project.path.is_dir() {
@@ -28,18 +29,14 @@ pub(crate) fn check_repositories(call: &Call, report: &mut Report) {
         match Rules::read(&project.path, &commit, &WorkspaceConfig::default()) {
             Ok(rules) => {
                 for ignored in rules.ignored {
-                    report.add(subject.clone(), format!(".orange/config.yaml, {ignored}"));
+                    report.add(&subject, format!(".orange/config.yaml, {ignored}"));
                 }
             }
-            Err(error) => {
-                let finding = report.add(subject.clone(), error.message);
-                if let Some(hint) = error.hint {
-                    finding.by_hand(hint);
-                }
-            }
+            Err(error) => report.add_error(&subject, error),
         }
         check_prompts(call, &project, &subject, report);
     }
+    Ok(())
 }
 
 /// Prompts that agents do not get although somebody wrote them.
@@ -47,23 +44,20 @@ fn check_prompts(call: &Call, project: &Project, subject: &str, report: &mut Rep
     let prompts = match prompts::prompts(call, Some(&project.name)) {
         Ok(prompts) => prompts,
         Err(error) => {
-            report.add(subject.to_owned(), error.message);
+            report.add(subject, error.message);
             return;
         }
     };
     for source in prompts.sources {
         if let Some(unusable) = source.unusable {
-            let finding = report.add(subject.to_owned(), unusable.to_string());
-            let path = project.path.display();
-            finding.by_hand(format!("correct it in {path} and commit that"));
+            let how = format!("correct it in {} and commit that", project.path.display());
+            report.by_hand(subject, unusable.to_string(), how);
         }
     }
     for path in prompts.unknown {
         let known = PromptName::WORDS.join(", ");
-        report.add(
-            subject.to_owned(),
-            format!("{path} has the name of no prompt; there are {known}"),
-        );
+        let problem = format!("{path} has the name of no prompt; there are {known}");
+        report.add(subject, problem);
     }
 }
 
@@ -71,43 +65,37 @@ fn check_prompts(call: &Call, project: &Project, subject: &str, report: &mut Rep
 /// something else than Orange merges. They may be the user's own, so nothing is removed here.
 fn check_replaced(project: &Project, subject: &str, report: &mut Report) {
     const REPLACED: &str = "refs/replace/";
-    let refs = match refs_below(&project.path, &[REPLACED]) {
-        Ok(refs) => refs,
-        Err(error) => return report.add_unchecked(subject, &error),
+    let refs = refs_below(&project.path, &[REPLACED]);
+    let Some(refs) = report.checked(subject, refs) else {
+        return;
     };
     let objects: Vec<String> = refs
         .iter()
         .filter_map(|name| name.strip_prefix(REPLACED).map(str::to_owned))
         .collect();
-    let path = project.path.display();
     if !objects.is_empty() {
-        let finding = report.add(
-            subject.to_owned(),
+        let path = project.path.display();
+        report.by_hand(
+            subject,
             format!(
                 "git shows other content for {} (refs/replace): {}; Orange, its agents and its checks see and merge \
                  the real one, your own git does not",
                 counted(objects.len(), "object"),
                 some_of(&objects)
             ),
+            format!("unless you made them, delete from {path}: {}", refs.join(", ")),
         );
-        finding.by_hand(format!(
-            "unless you made them, `git -C '{path}' replace -d {}`",
-            objects.join(" ")
-        ));
     }
-    let common = match common_dir_of(&project.path) {
-        Ok(common) => common,
-        Err(error) => return report.add_unchecked(subject, &error),
-    };
-    let Some(grafts) = common.map(|common| common.join("info/grafts")) else {
+    let common = report.checked(subject, common_dir_of(&project.path));
+    let Some(grafts) = common.flatten().map(|common| common.join("info/grafts")) else {
         return;
     };
     if std::fs::metadata(&grafts).is_ok_and(|about| about.len() > 0) {
-        let finding = report.add(
-            subject.to_owned(),
+        report.by_hand(
+            subject,
             "git shows another history than there is (info/grafts); Orange, its agents and its checks see the real \
              one, your own git does not",
+            format!("unless you made it, delete {}", grafts.display()),
         );
-        finding.by_hand(format!("unless you made it, `rm '{}'`", grafts.display()));
     }
 }

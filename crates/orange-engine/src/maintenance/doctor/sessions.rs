@@ -10,7 +10,7 @@ use orange_core::task::Status;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-pub(crate) fn check_sessions(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
+pub(crate) fn check_sessions(call: &Call, report: &mut Report) -> Result<()> {
     let mut programs = report.programs.iter();
     if !programs.any(|program| program.name == "tmux" && program.version.is_some()) {
         report.note("sessions could not be looked at: tmux cannot be used");
@@ -18,7 +18,7 @@ pub(crate) fn check_sessions(call: &Call, report: &mut Report, repair: bool) -> 
     }
     let mut of_tasks = BTreeSet::new();
     for pane in panes_everywhere(call, report) {
-        if check_window(call, &pane, report, repair)? {
+        if check_window(call, &pane, report)? {
             of_tasks.insert((pane.pane.server_pid, pane.pane.session.clone()));
         }
     }
@@ -43,27 +43,21 @@ fn panes_everywhere(call: &Call, report: &mut Report) -> Vec<PaneInfo> {
     for server in &servers {
         match server.panes() {
             Ok(panes) => {
-                let known = |new: &PaneInfo| {
-                    let same = |old: &PaneInfo| {
-                        (old.pane.server_pid, &old.pane.pane)
-                            == (new.pane.server_pid, &new.pane.pane)
-                    };
-                    all.iter().any(same)
-                };
-                let new: Vec<PaneInfo> = panes.into_iter().filter(|pane| !known(pane)).collect();
-                all.extend(new);
+                for pane in panes {
+                    let id = |info: &PaneInfo| (info.pane.server_pid, info.pane.pane.clone());
+                    if !all.iter().any(|known| id(known) == id(&pane)) {
+                        all.push(pane);
+                    }
+                }
             }
-            Err(error) => {
-                let how = error.hint.unwrap_or_default();
-                report.add("tmux", error.message).by_hand(how);
-            }
+            Err(error) => report.add_error("tmux", error),
         }
     }
     all
 }
 
 /// Whether it is a window of a task that is at work; one of a task that is over, or of none, is a finding.
-fn check_window(call: &Call, info: &PaneInfo, report: &mut Report, repair: bool) -> Result<bool> {
+fn check_window(call: &Call, info: &PaneInfo, report: &mut Report) -> Result<bool> {
     let Some(id) = info.task_id.as_deref() else {
         return Ok(false);
     };
@@ -92,11 +86,9 @@ fn check_window(call: &Call, info: &PaneInfo, report: &mut Report, repair: bool)
         }
     };
     let subject = format!("tmux {}:{}", info.pane.session_name, info.window_name);
-    let finding = report.add(subject, problem);
-    finding.repair("closes it");
-    if repair {
+    report.repair(subject, problem, "closes it", || {
         let closed = Tmux::at(&info.pane.socket).kill_window(&info.pane);
-        finding.done(closed.map(|()| "closed".to_owned()));
-    }
+        closed.map(|()| "closed")
+    });
     Ok(false)
 }

@@ -4,7 +4,9 @@ use crate::call::Call;
 use crate::error::Result;
 use crate::index::list::Filter;
 use crate::maintenance::doctor::task_of;
+use crate::maintenance::every_task;
 use crate::store::{Place, lock};
+use crate::tx::TaskTx;
 use crate::tx::racing::kept_texts;
 use crate::views::doctor::Report;
 use crate::views::list;
@@ -15,16 +17,11 @@ use orange_core::history::{Event, EventType};
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::reconcile::Broken;
-use orange_core::task::Task;
 
-pub(crate) fn check_tasks(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
-    let all = Filter {
-        all: true,
-        ..Filter::default()
-    };
+pub(crate) fn check_tasks(call: &Call, report: &mut Report) -> Result<()> {
     // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
     call.fresh_index()?.reread()?;
-    let tasks = list::listed(call, &all)?;
+    let tasks = every_task(call)?;
     report.tasks = tasks.len();
     let mut sick = 0;
     for task in &tasks {
@@ -35,46 +32,34 @@ pub(crate) fn check_tasks(call: &Call, report: &mut Report, repair: bool) -> Res
         let trouble = trouble_of(call, &place);
         if let Some(reason) = &task.damaged {
             sick += 1;
-            handle_damage(call, report, &subject, reason, &place, &trouble, repair);
+            handle_damage(call, report, &subject, reason, &place, &trouble);
         } else if trouble.lost.is_some() || trouble.unreadable.is_some() {
             sick += 1;
         }
         for name in kept_texts(&place.path) {
             let path = place.path.join(name);
             let text = "two writers changed TASK.md at once, and one text could not be merged";
-            report.add(&subject, text).by_hand(format!(
-                "take over what is missing from {}, then delete that file",
-                path.display()
-            ));
+            let path = path.display();
+            let how = format!("take over what is missing from {path}, then delete that file");
+            report.by_hand(&subject, text, how);
         }
         if let Some(lost) = trouble.lost {
-            let finding = report.add(&subject, lost);
-            finding.repair("takes TASK.md as it is, and lets history.jsonl go on from there");
-            if repair {
-                let outcome = tx::lock_for_repair(call, place.clone());
-                finding.done(outcome.map(|_| "it goes on from TASK.md as it is".to_owned()));
-            }
+            let how = "takes TASK.md as it is, and lets history.jsonl go on from there";
+            report.repair(&subject, lost, how, || {
+                let repaired = tx::lock_for_repair(call, place.clone());
+                repaired.map(|_| "it goes on from TASK.md as it is")
+            });
         }
         if let Some(unreadable) = trouble.unreadable {
-            let finding = report.add(&subject, unreadable);
-            finding.repair("takes it out of history.jsonl and keeps it in a file beside it; the task works without it already");
-            if repair {
-                let outcome = tx::lock_for_repair(call, place).and_then(|mut tx| {
-                    let name = tx.take_out_bad_lines()?;
-                    tx.commit(Vec::new()).map(drop)?;
-                    Ok(name.map_or_else(
-                        || "it is in order".to_owned(),
-                        |name| format!("set aside as {name}"),
-                    ))
-                });
-                finding.done(outcome);
-            }
+            let how = "takes it out of history.jsonl and keeps it in a file beside it; the task works without it already";
+            report.repair(&subject, unreadable, how, || {
+                take_out_lines(call, place, |tx| tx.take_out_bad_lines())
+            });
         }
     }
     for (what, folders) in call.index()?.doubles()? {
-        report
-            .add(what, format!("is claimed by {}", folders.join(" and ")))
-            .by_hand("move one of the folders out of tasks/");
+        let problem = format!("is claimed by {}", folders.join(" and "));
+        report.by_hand(what, problem, "move one of the folders out of tasks/");
     }
     let of = match report.projects {
         // That projects.json cannot be read has been said.
@@ -93,6 +78,20 @@ pub(crate) fn check_tasks(call: &Call, report: &mut Report, repair: bool) -> Res
     Ok(())
 }
 
+/// Takes lines out of a journal and says where they are.
+pub(crate) fn take_out_lines(
+    call: &Call,
+    place: Place,
+    take: impl FnOnce(&mut TaskTx<'_>) -> Result<Option<String>>,
+) -> Result<String> {
+    let mut tx = tx::lock_for_repair(call, place)?;
+    let name = take(&mut tx)?;
+    tx.commit(Vec::new()).map(drop)?;
+    Ok(name.map_or("it is in order".to_owned(), |name| {
+        format!("set aside as {name}")
+    }))
+}
+
 /// A TASK.md that cannot be used. What a person wrote into it is theirs to correct first.
 fn handle_damage(
     call: &Call,
@@ -101,40 +100,45 @@ fn handle_damage(
     reason: &str,
     place: &Place,
     trouble: &Trouble,
-    repair: bool,
 ) {
     let file = place.task_file();
     if trouble.is_unknown {
-        report.add(subject, reason).by_hand(format!(
+        let how = format!(
             "correct it in {}: there is no journal that has its last good value",
             file.display()
-        ));
-        return;
+        );
+        return report.by_hand(subject, reason, how);
     }
     let is_there = file.symlink_metadata().is_ok();
-    let problem = if trouble.bad_value && !repair {
+    let problem = if trouble.bad_value && !report.repairs {
         format!("{reason}; correct it in {}", file.display())
     } else {
         reason.to_owned()
     };
-    let finding = report.add(subject, problem);
-    finding.repair(match (trouble.bad_value, is_there) {
-            _ if !trouble.has_journal => "keeps the damaged file beside it and rebuilds TASK.md from the lines that can be read, if they say enough",
-            (true, _) => "puts back the last good value and keeps your file beside it",
-            (false, true) => "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
-            (false, false) => "writes TASK.md again from history.jsonl, without the body, which went with it",
-        });
-    if repair {
-        let outcome = tx::lock_for_repair(call, place.clone()).map(|tx| {
-            let done = match (trouble.bad_value, is_there) {
-                (true, _) => "the last good value is put back",
-                (false, true) => "rebuilt",
-                (false, false) => "written again; its body is lost",
-            };
-            format!("{done}; {} is {}", tx.task.label(), tx.task.status)
-        });
-        finding.done(outcome);
-    }
+    let (how, done) = match (trouble.bad_value, is_there) {
+        (true, _) => (
+            "puts back the last good value and keeps your file beside it",
+            "the last good value is put back",
+        ),
+        (false, true) => (
+            "keeps the damaged file beside it and rebuilds TASK.md from history.jsonl; the body is kept as far as it can be read",
+            "rebuilt",
+        ),
+        (false, false) => (
+            "writes TASK.md again from history.jsonl, without the body, which went with it",
+            "written again; its body is lost",
+        ),
+    };
+    let how = if trouble.has_journal {
+        how
+    } else {
+        "keeps the damaged file beside it and rebuilds TASK.md from the lines that can be read, if they say enough"
+    };
+    report.repair(subject, problem, how, || {
+        let tx = tx::lock_for_repair(call, place.clone())?;
+        let (label, status) = (tx.task.label(), tx.task.status);
+        Ok(format!("{done}; {label} is {status}"))
+    });
 }
 
 /// Looks at the files themselves: what a list says of a task is only the one thing to look at first.
@@ -169,37 +173,29 @@ pub(crate) fn check_links(call: &Call, report: &mut Report) -> Result<()> {
     };
     let mut cycles_seen: Vec<Vec<String>> = Vec::new();
     for row in list::listed(call, &all)? {
-        let task: Task = task_of(&row.fields);
         let Some(key) = row.key else { continue };
-        for reference in &task.blocked_by {
-            let known = match read_stored(&row.project, reference) {
-                Some((project, blocker)) => {
-                    if let Some(mut cycle) =
-                        field_checks::cycle_through(call, &row.project, key, &project, blocker)?
-                    {
-                        cycle.pop();
-                        cycle.sort();
-                        if !cycles_seen.contains(&cycle) {
-                            report
-                                .add(
-                                    format!("{}:{key}", row.project),
-                                    format!("waits for itself: {}", cycle.join(", ")),
-                                )
-                                .by_hand(Action::remove_blocker(None, None));
-                            cycles_seen.push(cycle);
-                        }
+        let subject = format!("{}:{key}", row.project);
+        for reference in &task_of(&row.fields).blocked_by {
+            let stored = read_stored(&row.project, reference);
+            let mut is_known = false;
+            if let Some((project, blocker)) = stored {
+                is_known = call.index()?.by_key(&project, blocker)?.is_some();
+                let cycle =
+                    field_checks::cycle_through(call, &row.project, key, &project, blocker)?;
+                if let Some(mut cycle) = cycle {
+                    cycle.pop();
+                    cycle.sort();
+                    if !cycles_seen.contains(&cycle) {
+                        let problem = format!("waits for itself: {}", cycle.join(", "));
+                        report.by_hand(&subject, problem, Action::remove_blocker(None, None));
+                        cycles_seen.push(cycle);
                     }
-                    call.index()?.by_key(&project, blocker)?.is_some()
                 }
-                None => false,
-            };
-            if !known {
-                report
-                    .add(
-                        format!("{}:{key}", row.project),
-                        format!("waits for {reference}, which does not exist"),
-                    )
-                    .by_hand(Action::remove_blocker(key.to_string(), reference.clone()));
+            }
+            if !is_known {
+                let problem = format!("waits for {reference}, which does not exist");
+                let how = Action::remove_blocker(key.to_string(), reference.clone());
+                report.by_hand(&subject, problem, how);
             }
         }
     }

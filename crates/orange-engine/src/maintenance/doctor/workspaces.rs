@@ -5,9 +5,11 @@ use crate::error::{Code, Error, Result};
 use crate::find;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::Listed;
 use crate::maintenance::doctor::leaving;
+use crate::maintenance::every_task;
 use crate::projects::Project;
+use crate::store::Place;
 use crate::store::lock::{LOCK_FILE, LockError, TaskLock};
 use crate::views::concerns::slot;
 use crate::views::doctor::Report;
@@ -20,19 +22,24 @@ use orange_core::task::Task;
 use orange_core::{Action, text};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn check_workspaces(call: &Call, report: &mut Report, repair: bool) -> Result<()> {
-    check_pool_file(call, report, repair);
+pub(crate) fn check_workspaces(call: &Call, report: &mut Report) -> Result<()> {
+    if let Some(damage) = Pool::damage(&call.store) {
+        let problem = format!("cannot be read: {damage}");
+        let how = "keeps the file under another name and makes it anew from the tasks";
+        report.repair("workspaces/.pool.json", problem, how, || {
+            workspaces::change_pool(call, |_| Ok("made anew from the tasks"))
+        });
+    }
     let Ok(projects) = call.projects() else {
         return Ok(());
     };
     // Before the folders: what is moved back is looked at there.
-    leaving::check_leaving(call, &projects, report, repair)?;
+    leaving::check_leaving(call, &projects, report)?;
     let checks = [check_holders, check_claims, check_folders, check_git_list];
     for project in projects.iter().filter(|project| project.path.is_dir()) {
         for check in checks {
-            if let Err(error) = check(call, project, report, repair) {
-                report.add_unchecked(format!("the slots of {}", project.name), &error);
-            }
+            let looked = check(call, project, report);
+            report.checked(&format!("the slots of {}", project.name), looked);
         }
     }
     let pool = workspaces::pool(call)?;
@@ -46,20 +53,8 @@ pub(crate) fn check_workspaces(call: &Call, report: &mut Report, repair: bool) -
     Ok(())
 }
 
-fn check_pool_file(call: &Call, report: &mut Report, repair: bool) {
-    let Some(damage) = Pool::damage(&call.store) else {
-        return;
-    };
-    let finding = report.add("workspaces/.pool.json", format!("cannot be read: {damage}"));
-    finding.repair("keeps the file under another name and makes it anew from the tasks");
-    if repair {
-        let outcome = workspaces::change_pool(call, |_, _| Ok(()));
-        finding.done(outcome.map(|()| "made anew from the tasks".to_owned()));
-    }
-}
-
 /// Slots that are held by nobody who would know of it.
-fn check_holders(call: &Call, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
+fn check_holders(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
     let pool = workspaces::pool(call)?;
     let damaged = damaged_tasks(call, project)?;
     for (name, slot) in pool.held(&project.name) {
@@ -69,13 +64,8 @@ fn check_holders(call: &Call, project: &Project, report: &mut Report, repair: bo
             Some(task) => hold(&task_folder(call, task)),
             None => Ok(Held::Free(None)),
         };
-        let lock = match held {
-            Ok(Held::Free(lock)) => lock,
-            Ok(Held::ByAnother) => continue,
-            Err(error) => {
-                report.add_unchecked(name, &error);
-                continue;
-            }
+        let Some(Held::Free(lock)) = report.checked(name, held) else {
+            continue;
         };
         // Read again: it may have got or given back the slot before its lock was ours.
         if workspaces::pool(call)?.workspaces.get(name) != Some(slot) {
@@ -88,27 +78,20 @@ fn check_holders(call: &Call, project: &Project, report: &mut Report, repair: bo
                 format!("is held by {}, which does not know of it", task.label())
             }
             Some(task) => {
-                check_held(call, project, name, task, lock, report, repair);
+                check_held(call, project, name, task, lock, report);
                 continue;
             }
         };
         if let Some(task) = unreadable_holder(&damaged, holder.as_ref()) {
             let problem = format!("may be held by {task}, whose TASK.md cannot be read");
-            report
-                .add(name, problem)
-                .by_hand("correct that TASK.md first");
+            report.by_hand(name, problem, "correct that TASK.md first");
             continue;
         }
-        let finding = report.add(name, problem);
-        finding.repair("saves what is in it and frees it");
-        if repair {
-            let owner = holder.unwrap_or_else(|| Task {
-                id: slot.task_id.clone().unwrap_or_else(|| name.clone()),
-                project: project.name.clone(),
-                ..Task::default()
-            });
-            finding.done(workspaces::free_slot(call, project, name, slot, &owner));
-        }
+        let known = holder.map(|task| task.id).or(slot.task_id.clone());
+        let owner = known.unwrap_or_else(|| name.clone());
+        report.repair(name, problem, "saves what is in it and frees it", || {
+            workspaces::free_slot(call, project, name, slot, &owner)
+        });
     }
     Ok(())
 }
@@ -120,13 +103,8 @@ fn task_folder(call: &Call, task: &Task) -> PathBuf {
 
 /// Tasks of a project whose TASK.md cannot be read.
 fn damaged_tasks(call: &Call, project: &Project) -> Result<Vec<Listed>> {
-    let filter = Filter {
-        projects: vec![project.name.clone()],
-        all: true,
-        ..Filter::default()
-    };
-    let mut rows = call.index()?.list(&filter, &|_, _| None)?.rows;
-    rows.retain(|row| row.damaged.is_some());
+    let mut rows = every_task(call)?;
+    rows.retain(|row| row.project == project.name && row.damaged.is_some());
     Ok(rows)
 }
 
@@ -156,79 +134,52 @@ fn check_held(
     task: &Task,
     lock: Option<TaskLock>,
     report: &mut Report,
-    repair: bool,
 ) {
     let folder = workspaces::slot_folder(call, name);
-    let label = task.label();
+    let (label, own) = (task.label(), &task.branch);
     if task.status.is_terminal() {
-        report
-            .add(name, format!("{label} is {} and still has it", task.status))
-            .by_hand(Action::retry_hooks(label));
-        return;
+        let problem = format!("{label} is {} and still has it", task.status);
+        return report.by_hand(name, problem, Action::retry_hooks(label));
     }
-    let is_there = folder.is_dir();
-    let belongs = if is_there {
-        worktree::belongs(&folder, &project.path)
-    } else {
-        Ok(false)
-    };
-    let belongs = match belongs {
-        Ok(belongs) => belongs,
-        Err(error) => return report.add_unchecked(name, &error),
-    };
-    if belongs {
-        let head = state::head(&folder);
-        if let Head::Missing(why) = &head {
-            report.add_unchecked(name, &Error::new(Code::Failed, why.clone()));
-        } else if let Some(branch) = head.branch()
-            && branch != task.branch
-        {
-            report
-                .add(
-                    name,
-                    format!("is on {branch}, {label} works on {}", task.branch),
-                )
-                .by_hand(text!(
-                    "{} makes {branch} its branch",
-                    Action::take_branch(&label)
-                ));
-        } else {
-            let problem = match unfinished_slot(call, task, name) {
-                Ok(Some(problem)) => problem,
-                Ok(None) => return check_detached(call, project, task, &folder, name, report),
-                Err(error) => return report.add_unchecked(name, &error),
-            };
-            let finding = report.add(name, problem);
-            finding.repair("saves what is in it and checks its branch out");
-            drop(lock);
-            if repair {
-                let outcome = check_out_again(call, task, name);
-                finding.done(outcome.map(|()| format!("{} is checked out", task.branch)));
-            }
+    if !folder.is_dir() {
+        drop(lock);
+        let problem = format!("the worktree of {label} is gone");
+        return report.repair(name, problem, "checks its branch out again", || {
+            check_out_again(call, task, name).map(|()| format!("{own} is checked out again"))
+        });
+    }
+    match report.checked(name, worktree::belongs(&folder, &project.path)) {
+        Some(true) => {}
+        Some(false) => {
+            let repository = project.path.display();
+            let problem = format!("the folder of {label} is no worktree of {repository}");
+            let how = format!("move {} away, then run this again", folder.display());
+            return report.by_hand(name, problem, how);
         }
+        None => return,
+    }
+    let head = state::head(&folder);
+    if let Head::Missing(why) = head {
+        report.checked::<()>(name, Err(Error::new(Code::Failed, why)));
         return;
     }
-    let problem = if is_there {
-        format!(
-            "the folder of {label} is no worktree of {}",
-            project.path.display()
-        )
-    } else {
-        format!("the worktree of {label} is gone")
-    };
-    let finding = report.add(name, problem);
-    if is_there {
-        finding.by_hand(format!(
-            "move {} away, then run this again",
-            folder.display()
-        ));
-        return;
+    if let Some(branch) = head.branch()
+        && branch != own
+    {
+        let problem = format!("is on {branch}, {label} works on {own}");
+        let take = Action::take_branch(&label);
+        return report.by_hand(name, problem, text!("{} makes {branch} its branch", take));
     }
-    finding.repair("checks its branch out again");
-    drop(lock);
-    if repair {
-        let outcome = check_out_again(call, task, name);
-        finding.done(outcome.map(|()| format!("{} is checked out again", task.branch)));
+    match report.checked(name, unfinished_slot(call, task, name)) {
+        Some(Some(problem)) => {
+            drop(lock);
+            let how = "saves what is in it and checks its branch out";
+            report.repair(name, problem, how, || {
+                check_out_again(call, task, name).map(|()| format!("{own} is checked out"))
+            });
+        }
+        Some(None) => check_detached(call, project, task, &folder, name, report),
+        None => {}
     }
 }
 
@@ -259,39 +210,29 @@ fn check_detached(
     if !is_detached || worktree::is_unfinished(folder).unwrap_or(false) {
         return;
     }
-    match slot::work_beside_branch(call, task, project) {
-        Ok(None) => {}
-        Ok(Some(what)) => {
-            let label = task.label();
-            let branch = &task.branch;
-            report.add(name, what).by_hand(text!(
-                "in {}, {} and merge them, or {} if {branch} has nothing of its own",
-                Action::shell(label),
-                Action::switch(branch, false),
-                Action::switch(branch, true)
-            ));
-        }
-        Err(error) => report.add_unchecked(name, &error),
+    let work = slot::work_beside_branch(call, task, project);
+    if let Some(Some(what)) = report.checked(name, work) {
+        let branch = &task.branch;
+        let how = text!(
+            "in {}, {} and merge them, or {} if {branch} has nothing of its own",
+            Action::shell(task.label()),
+            Action::switch(branch, false),
+            Action::switch(branch, true)
+        );
+        report.by_hand(name, what, how);
     }
 }
 
 fn check_out_again(call: &Call, task: &Task, slot: &str) -> Result<()> {
     let place = find::find(call, &task.id, Some(&task.project))?;
     let tx = tx::lock_task(call, place)?;
-    workspaces::change_pool(call, |_, pool| {
-        if let Some(slot) = pool.workspaces.get_mut(slot) {
-            slot.prepared = 0;
-            // The next command would put the link into a slot that is not on its branch.
-            slot.link = None;
-        }
-        Ok(())
-    })?;
+    workspaces::change_slot(call, slot, |slot| drop(slot.begin_cleaning()))?;
     let acquired = acquire::acquire(call, &tx.task, &tx.place);
     acquired.map(drop).map_err(|trouble| trouble.error)
 }
 
 /// Tasks that say they have a slot which the pool does not give them.
-fn check_claims(call: &Call, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
+fn check_claims(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
     for row in call.index()?.slot_holders(&project.name)? {
         let task = call.store.survey(&row.folder).task;
         let Some(slot) = task.workspace.clone() else {
@@ -319,21 +260,16 @@ fn check_claims(call: &Call, project: &Project, report: &mut Report, repair: boo
             (true, false) => format!("says it has {slot}, which another task has"),
             (false, _) => format!("says it has {slot}, which is no slot of {}", project.name),
         };
-        let finding = report.add(format!("{}:{}", project.name, task.label()), problem);
-        finding.repair(if ours && free {
-            "gives it the slot"
+        let subject = format!("{}:{}", project.name, task.label());
+        if ours && free {
+            report.repair(subject, problem, "gives it the slot", || {
+                give_slot(call, &slot, &task).map(|()| format!("{slot} is its own"))
+            });
         } else {
-            "takes that out of the task"
-        });
-        if !repair {
-            continue;
+            report.repair(subject, problem, "takes that out of the task", || {
+                forget_slot(call, call.store.place(&row.folder)).map(|()| "it has none")
+            });
         }
-        let outcome = if ours && free {
-            give_slot(call, &slot, &task).map(|()| format!("{slot} is its own"))
-        } else {
-            forget_slot(call, &task).map(|()| "it has none".to_owned())
-        };
-        finding.done(outcome);
     }
     Ok(())
 }
@@ -348,38 +284,31 @@ fn give_slot(call: &Call, slot: &str, task: &Task) -> Result<()> {
     }
 }
 
-fn forget_slot(call: &Call, task: &Task) -> Result<()> {
-    let place = find::find(call, &task.id, Some(&task.project))?;
+/// Takes the slot out of a task that does not have it.
+pub(crate) fn forget_slot(call: &Call, place: Place) -> Result<()> {
     let mut tx = tx::lock_task(call, place)?;
     tx.forget_workspace()?;
     tx.commit(Vec::new()).map(drop)
 }
 
 /// Folders of the pool that no entry speaks of, and free slots that are not clean.
-fn check_folders(call: &Call, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
+fn check_folders(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
+    let no_worktree = format!("is no worktree of {}", project.path.display());
+    let move_away = |folder: &Path| format!("move {} away", folder.display());
     if let Some(name) = verify_slot::verify_folder(call, &project.name)
         && let Some(_lock) = SlotLock::if_free(&call.store, &name)?
-        && workspaces::slot_folder(call, &name).is_dir()
-        && !worktree::belongs(&workspaces::slot_folder(call, &name), &project.path)?
     {
         let folder = workspaces::slot_folder(call, &name);
-        report
-            .add(
-                &name,
-                format!("is no worktree of {}", project.path.display()),
-            )
-            .by_hand(format!("move {} away", folder.display()));
+        if folder.is_dir() && !worktree::belongs(&folder, &project.path)? {
+            report.by_hand(&name, &no_worktree, move_away(&folder));
+        }
     }
     for name in workspaces::slot_folders(call, &project.name) {
         let folder = workspaces::slot_folder(call, &name);
         // A process that makes, cleans or removes a slot has its lock; who is to get it stands in the pool before.
-        let lock = match SlotLock::if_free(&call.store, &name) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => continue,
-            Err(error) => {
-                report.add_unchecked(&name, &error);
-                continue;
-            }
+        let lock = SlotLock::if_free(&call.store, &name);
+        let Some(Some(lock)) = report.checked(&name, lock) else {
+            continue;
         };
         let pool = workspaces::pool(call)?;
         if !folder.is_dir() {
@@ -394,24 +323,20 @@ fn check_folders(call: &Call, project: &Project, report: &mut Report, repair: bo
             let problem = if worktree::is_led_astray(&folder) {
                 worktree::astray(&folder)
             } else {
-                format!("is no worktree of {}", project.path.display())
+                no_worktree.clone()
             };
-            report
-                .add(&name, problem)
-                .by_hand(format!("move {} away", folder.display()));
+            report.by_hand(&name, problem, move_away(&folder));
             continue;
         }
-        let is_clean = tidy::untidy(call, &folder)?.is_none();
+        let is_clean = tidy::untidy(&folder)?.is_none();
         let listed = pool.workspaces.contains_key(&name);
         if is_clean && listed && retired.is_none() {
             continue;
         }
         let problem = match (retired, is_clean, listed) {
             (Some(slot), _, _) => {
-                let why = slot
-                    .why_retired
-                    .as_deref()
-                    .unwrap_or("it could not be cleaned");
+                let why = slot.why_retired.as_deref();
+                let why = why.unwrap_or("it could not be cleaned");
                 format!("is out of use: {why}")
             }
             (None, true, _) => "is a slot that the pool does not know".to_owned(),
@@ -421,26 +346,20 @@ fn check_folders(call: &Call, project: &Project, report: &mut Report, repair: bo
             }
         };
         drop(lock);
-        let finding = report.add(&name, problem);
-        finding.repair(if is_clean && retired.is_none() {
+        let how = if is_clean && retired.is_none() {
             "takes it into the pool, as free"
         } else {
             "saves what is in it and makes it a clean, free slot"
+        };
+        report.repair(&name, problem, how, || {
+            workspaces::park_slot(call, project, &name, pool.last_owner(&name))
         });
-        if repair {
-            let owner = pool
-                .workspaces
-                .get(&name)
-                .and_then(|slot| slot.last_task.clone());
-            let owner = owner.unwrap_or_else(|| name.clone());
-            finding.done(workspaces::park_slot(call, project, &name, &owner));
-        }
     }
     Ok(())
 }
 
 /// Worktrees that git remembers and that are not there.
-fn check_git_list(call: &Call, project: &Project, report: &mut Report, repair: bool) -> Result<()> {
+fn check_git_list(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
     let gone: Vec<String> = maintenance::workspaces::gone_slots(call, project)?
         .iter()
         .map(|path| path.display().to_string())
@@ -448,15 +367,11 @@ fn check_git_list(call: &Call, project: &Project, report: &mut Report, repair: b
     if gone.is_empty() {
         return Ok(());
     }
-    let finding = report.add(
-        format!("project {}", project.name),
-        format!("git remembers worktrees that are gone: {}", gone.join(", ")),
-    );
-    finding.repair("saves what git still knows of them and has it forget them");
-    if repair {
-        let outcome = maintenance::workspaces::forget_all_gone(call, project);
-        finding.done(outcome.map(|()| "forgotten".to_owned()));
-    }
+    let problem = format!("git remembers worktrees that are gone: {}", gone.join(", "));
+    let how = "saves what git still knows of them and has it forget them";
+    report.repair(format!("project {}", project.name), problem, how, || {
+        maintenance::workspaces::forget_all_gone(call, project).map(|()| "forgotten")
+    });
     Ok(())
 }
 

@@ -2,20 +2,21 @@
 //! before its copies: it must never speak of something that is not there.
 
 use crate::call::Call;
-use crate::error::Result;
-use crate::index::list::Filter;
-use crate::maintenance::gc::{self, Item, Kind, Left, Swept, remove_folder};
+use crate::error::{Result, plain};
+use crate::maintenance::every_task;
+use crate::maintenance::gc::{self, Item, Kind, Swept, remove_folder};
 use crate::projects::Project;
 use crate::rescue::{self, RAW, Rescue};
+use crate::store::history_in;
 use crate::store::locks::Lock;
 use crate::trash::{self, task_folders};
-use crate::views::list;
 use crate::{disk, settings};
 use orange_core::history::payload::Work;
 use orange_core::machine;
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use std::collections::HashSet;
-use std::fs;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Another home may use the same repository and keep its rescues for longer than this one: what belongs to a task that
@@ -52,7 +53,6 @@ pub(crate) fn sweep_rescues(call: &Call, only: Option<&str>, remove: bool) -> Re
     let days = settings::config(call)?.rescue.keep_days;
     let mut swept = Swept::new(Kind::Rescues, days);
     let copies = copies(call)?;
-    let known: HashSet<String> = copies.known;
     let mut refs = Refs::default();
     for project in call.projects()? {
         if only.is_some_and(|only| only != project.name) {
@@ -61,9 +61,8 @@ pub(crate) fn sweep_rescues(call: &Call, only: Option<&str>, remove: bool) -> Re
         }
         let all = rescue::list(&project.path, None);
         let unseen = all.is_err();
-        let outcome = all.and_then(|all| {
-            sweep_repository(call, &project, all, &known, &copies.all, remove, &mut swept)
-        });
+        let outcome =
+            all.and_then(|all| sweep_repository(call, &project, all, &copies, remove, &mut swept));
         match outcome {
             Ok((old, kept)) => {
                 refs.read.insert(project.name);
@@ -74,12 +73,9 @@ pub(crate) fn sweep_rescues(call: &Call, only: Option<&str>, remove: bool) -> Re
                 refs.unread = true;
                 // A repository that is elsewhere for a while keeps its rescues.
                 let is_there = project.path.is_dir();
-                swept.left.push(Left {
-                    name: format!("rescues of project {}", project.name),
-                    why: error.message,
-                    failed: is_there,
-                    unseen: unseen && is_there,
-                });
+                let name = format!("rescues of project {}", project.name);
+                let left = swept.stays(name, error.message);
+                (left.failed, left.unseen) = (is_there, unseen && is_there);
             }
         }
     }
@@ -95,8 +91,7 @@ fn sweep_repository(
     call: &Call,
     project: &Project,
     mut all: Vec<Rescue>,
-    known: &HashSet<String>,
-    copies: &[Copy],
+    copies: &Copies,
     remove: bool,
     swept: &mut Swept,
 ) -> Result<(Names, Names)> {
@@ -105,12 +100,8 @@ fn sweep_repository(
     let is_old = |rescue: &Rescue| {
         let id = &rescue.task_id;
         // Slots have the same names in every home.
-        let limit = if known.contains(id) {
-            own
-        } else {
-            of_strangers
-        };
-        rescue.note.time < limit
+        let is_known = copies.known.contains(id);
+        rescue.note.time < if is_known { own } else { of_strangers }
     };
     let needed = if all.iter().any(&is_old) {
         tasks_whose_work_is_needed(call)?
@@ -130,10 +121,8 @@ fn sweep_repository(
     }
     for rescue in &old {
         let belongs = |copy: &&Copy| copy.task_id == rescue.task_id && copy.name == rescue.name;
-        let bytes = copies
-            .iter()
-            .filter(belongs)
-            .map(|copy| disk::used(&copy.path));
+        let copies = copies.all.iter().filter(belongs);
+        let bytes = copies.map(|copy| disk::used(&copy.path));
         swept.items.push(Item {
             bytes: bytes.sum(),
             name: format!("{} {} {}", project.name, rescue.task_id, rescue.name),
@@ -147,11 +136,7 @@ fn sweep_repository(
 
 /// The tasks whose work another one goes on with as soon as it starts (`--with-work`).
 fn tasks_whose_work_is_needed(call: &Call) -> Result<HashSet<String>> {
-    let all = Filter {
-        all: true,
-        ..Filter::default()
-    };
-    let listed = list::listed(call, &all)?.into_iter();
+    let listed = every_task(call)?.into_iter();
     let mut folders: Vec<PathBuf> = listed
         .map(|task| call.store.place(&task.folder).path)
         .collect();
@@ -159,12 +144,8 @@ fn tasks_whose_work_is_needed(call: &Call) -> Result<HashSet<String>> {
     folders.extend(task_folders(&call.store.trash()));
     let mut needed = HashSet::new();
     for folder in folders {
-        let journal = folder.join("history.jsonl");
-        if !journal.exists() {
-            continue;
-        }
-        // Without its journal nobody knows whose work it needs.
-        let history = trash::history_at(call, &folder)?;
+        // Without its journal nobody knows whose work it needs; one that has none needs nothing.
+        let history = history_in(&folder)?;
         let is_over =
             machine::fold(history.own(), u64::MAX).is_ok_and(|task| task.status.is_terminal());
         let work = Work::of(&history).filter(|_| !is_over);
@@ -191,12 +172,8 @@ fn sweep_copies(call: &Call, copies: &[Copy], refs: &Refs, remove: bool, swept: 
             continue;
         }
         if let Err(error) = remove_folder(&copy.path) {
-            swept.left.push(Left {
-                name: copy.path.display().to_string(),
-                why: crate::error::plain(&error),
-                failed: true,
-                unseen: false,
-            });
+            let name = copy.path.display().to_string();
+            swept.stays(name, plain(&error)).failed = true;
         }
     }
 }
@@ -210,29 +187,21 @@ pub(crate) fn rescue_copies(call: &Call) -> Result<Vec<PathBuf>> {
 /// All copies there are, and the tasks that this home knows.
 fn copies(call: &Call) -> Result<Copies> {
     let mut found = Copies::default();
-    let all = Filter {
-        all: true,
-        ..Filter::default()
-    };
-    for task in list::listed(call, &all)? {
+    for task in every_task(call)? {
         let folder = call.store.place(&task.folder).path.join(RAW);
         found.add(&task.id, Some(&task.project), &folder);
         found.known.insert(task.id);
     }
-    let trash = call.store.trash();
-    for folder in task_folders(&trash) {
-        let task = trash::history_at(call, &folder)
-            .ok()
-            .and_then(|history| machine::fold(history.own(), u64::MAX).ok());
-        if let Some(task) = task {
+    for folder in task_folders(&call.store.trash()) {
+        if let Some(task) = trash::task_in(&folder) {
             found.add(&task.id, Some(&task.project), &folder.join(RAW));
             found.known.insert(task.id);
         }
     }
     let strays = call.store.workspaces().join(rescue::STRAYS);
-    for entry in fs::read_dir(strays).into_iter().flatten().flatten() {
-        let id = entry.file_name().to_string_lossy().into_owned();
-        found.add(&id, None, &entry.path());
+    for folder in listing::entries(&strays) {
+        let id = folder.file_name().unwrap_or_default().to_string_lossy();
+        found.add(&id, None, &folder);
     }
     Ok(found)
 }
@@ -245,14 +214,13 @@ struct Copies {
 
 impl Copies {
     fn add(&mut self, task_id: &str, project: Option<&str>, folder: &Path) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if let (true, Ok(name)) = (is_folder, entry.file_name().into_string()) {
+        for path in listing::folders(folder) {
+            if let Some(name) = path.file_name().and_then(OsStr::to_str) {
                 self.all.push(Copy {
                     task_id: task_id.to_owned(),
+                    name: name.to_owned(),
                     project: project.map(str::to_owned),
-                    path: entry.path(),
-                    name,
+                    path,
                 });
             }
         }

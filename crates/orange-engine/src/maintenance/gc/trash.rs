@@ -5,12 +5,14 @@ use crate::call::{self, Call};
 use crate::error::Result;
 use crate::maintenance::gc::{self, Item, Kind, Swept, if_there, remove_folder};
 use crate::rescue::{self, RAW};
-use crate::store::{Place, make_folder};
+use crate::store::{Place, history_in, make_folder};
 use crate::trash::{self, GONE, task_folders};
 use crate::{disk, settings};
+use orange_core::Timestamp;
 use orange_core::history::EventType;
-use orange_core::{Timestamp, machine};
+use orange_core::task::Task;
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
@@ -26,15 +28,23 @@ pub(crate) fn sweep_trash(call: &Call, remove: bool) -> Result<Swept> {
         remove_gone(call);
     }
     for (folder, time) in old_trash(call, limit) {
-        let Some((place, name)) = trashed_as(call, &folder) else {
+        let inside = folder.strip_prefix(call.store.trash());
+        let Some(inside) = inside.ok().and_then(Path::to_str) else {
             continue;
         };
-        if let Some(copy) = youngest_copy(&folder).filter(|copy| *copy >= rescued_since) {
-            let why = format!("holds copies that belong to a rescue of {copy}");
-            swept.stays(name, why);
-            continue;
-        }
-        if let Some(why) = copies_are_needed(call, &folder, &place) {
+        let (place, task) = (call.store.place(inside), trash::task_in(&folder));
+        let name = task.as_ref().map_or(inside.to_owned(), |task| {
+            let name = format!("{}:{} {}", place.project, task.label(), task.summary);
+            name.trim_end().to_owned()
+        });
+        let needed = match youngest_copy(&folder) {
+            Some(copy) if copy >= rescued_since => {
+                Some(format!("holds copies that belong to a rescue of {copy}"))
+            }
+            Some(_) => copies_are_needed(call, task.as_ref(), &place),
+            None => None,
+        };
+        if let Some(why) = needed {
             swept.stays(name, why);
             continue;
         }
@@ -49,14 +59,15 @@ pub(crate) fn sweep_trash(call: &Call, remove: bool) -> Result<Swept> {
         }
         match call::try_lock_project(call, &place.project)? {
             Some(_project) => {
-                let id = trashed_id(call, &folder);
                 let gone = remove_trashed(call, &folder);
-                if let (Ok(()), Some(id)) = (&gone, id) {
-                    forget_seals_of(call, &id);
+                if let (Ok(()), Some(task)) = (&gone, task) {
+                    forget_seals_of(call, &task.id);
                 }
                 swept.note(item, if_there(gone));
             }
-            None => swept.stays(item.name, "another orange is at work in its project"),
+            None => {
+                swept.stays(item.name, "another orange is at work in its project");
+            }
         }
     }
     Ok(swept)
@@ -74,63 +85,34 @@ fn old_trash(call: &Call, limit: Timestamp) -> Vec<(PathBuf, Timestamp)> {
         .into_iter()
         .filter(|path| untouched_for_long(path))
         .filter_map(|path| {
-            let time = deleted_at(call, &path)?;
+            let time = deleted_at(&path)?;
             (time < limit).then_some((path, time))
         })
         .collect()
 }
 
 /// Why its copies may not go with it: a rescue that speaks of them is there, or could be.
-fn copies_are_needed(call: &Call, folder: &Path, place: &Place) -> Option<String> {
-    youngest_copy(folder)?;
-    let task = trash::history_at(call, folder)
-        .ok()
-        .and_then(|history| machine::fold(history.own(), u64::MAX).ok())?;
+fn copies_are_needed(call: &Call, task: Option<&Task>, place: &Place) -> Option<String> {
     // Not `registered`, which passes over one whose repository is away.
     let project = call.project_of(&place.project)?;
-    match rescue::list(&project.path, Some(&task.id)) {
+    match rescue::list(&project.path, Some(&task?.id)) {
         Ok(rescues) if rescues.is_empty() => None,
         Ok(_) => Some("holds copies that belong to a rescue".to_owned()),
-        Err(error) => Some(format!(
-            "holds copies that may belong to a rescue: {}",
-            error.message
-        )),
+        Err(error) => Some(format!("holds copies that may belong to a rescue: {error}")),
     }
 }
 
-fn deleted_at(call: &Call, folder: &Path) -> Option<Timestamp> {
-    let history = trash::history_at(call, folder).ok()?;
+fn deleted_at(folder: &Path) -> Option<Timestamp> {
+    let history = history_in(folder).ok()?;
     let mut events = history.events.iter().rev();
     let deleted = events.find(|event| event.kind == EventType::TaskDeleted);
     deleted.map(|event| event.timestamp)
 }
 
-/// Its place among the living, and what a person calls it.
-fn trashed_as(call: &Call, folder: &Path) -> Option<(Place, String)> {
-    let inside = folder.strip_prefix(call.store.trash()).ok()?.to_str()?;
-    let place = call.store.place(inside);
-    let task = trash::history_at(call, folder)
-        .ok()
-        .and_then(|history| machine::fold(history.own(), u64::MAX).ok());
-    let name = match task {
-        Some(task) => format!("{}:{} {}", place.project, task.label(), task.summary),
-        None => inside.to_owned(),
-    };
-    Some((place, name.trim_end().to_owned()))
-}
-
-fn trashed_id(call: &Call, folder: &Path) -> Option<String> {
-    let history = trash::history_at(call, folder).ok()?;
-    let task = machine::fold(history.own(), u64::MAX).ok()?;
-    Some(task.id)
-}
-
 /// Forgets the seals of a task that was removed for good, unless there is another copy of it.
 fn forget_seals_of(call: &Call, id: &str) {
-    let trash = task_folders(&call.store.trash());
-    let in_trash = trash
-        .iter()
-        .any(|folder| trashed_id(call, folder).as_deref() == Some(id));
+    let mut trash = task_folders(&call.store.trash()).into_iter();
+    let in_trash = trash.any(|folder| trash::task_in(&folder).is_some_and(|task| task.id == id));
     let known = call.index().and_then(|index| index.by_id_prefix(id));
     let is_there = known.map_or(true, |found| found.iter().any(|task| task.id == id));
     if in_trash || is_there {
@@ -163,9 +145,9 @@ fn remove_trashed(call: &Call, folder: &Path) -> io::Result<()> {
 /// What was renamed and is still there, after a kill for instance.
 fn remove_gone(call: &Call) {
     let folder = call.store.trash().join(GONE);
-    for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-        if let Err(error) = remove_folder(&entry.path()) {
-            tracing::warn!(%error, path = %entry.path().display(), "old trash was not removed");
+    for path in listing::entries(&folder) {
+        if let Err(error) = remove_folder(&path) {
+            tracing::warn!(%error, path = %path.display(), "old trash was not removed");
         }
     }
     let _ = fs::remove_dir(folder);
@@ -173,11 +155,8 @@ fn remove_gone(call: &Call) {
 
 /// The copies beside a task go with it, and may not go before their rescue.
 fn youngest_copy(folder: &Path) -> Option<Timestamp> {
-    let entries = fs::read_dir(folder.join(RAW)).into_iter().flatten();
-    let names = entries.flatten().map(|entry| entry.file_name());
-    names
-        .filter_map(|name| rescue::time_of(name.to_str()?))
-        .max()
+    let names = listing::names(&folder.join(RAW));
+    names.filter_map(|name| rescue::time_of(&name)).max()
 }
 
 /// Deletes what has expired, after a deletion. Errors are ignored here: `gc` reports them.

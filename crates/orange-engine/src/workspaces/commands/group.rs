@@ -3,6 +3,7 @@
 
 use crate::store::private;
 use crate::workspaces::commands::{GRACE, LONGEST_NAP};
+use orange_sys::process::Stat;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ impl Remembered {
     pub(super) fn new(log: &Path, leader: u32) -> Remembered {
         let path = beside(log);
         // Without it a command that is left behind is not ended; that is no reason not to run it.
-        if let Some(started) = started(leader)
-            && let Err(error) = private::write(&path, format!("{leader} {started}"))
+        if let Some(stat) = Stat::of(leader)
+            && let Err(error) = private::write(&path, format!("{leader} {}", stat.birth))
         {
             tracing::warn!(%error, "a running command is not remembered");
         }
@@ -58,18 +59,12 @@ pub(crate) fn end_left(log: &Path) {
 fn left(text: &str) -> Option<Pid> {
     let (leader, start) = text.trim().split_once(' ')?;
     let leader: u32 = leader.parse().ok()?;
-    let same = started(leader).is_none_or(|now| now == start);
+    // Its number alone may be another's later.
+    let same = Stat::of(leader).is_none_or(|stat| stat.birth == start);
     let group = Pid::from_raw(i32::try_from(leader).ok()?)?;
     (same && test_kill_process_group(group).is_ok()).then_some(group)
 }
 
 fn beside(log: &Path) -> PathBuf {
     log.with_extension("running")
-}
-
-/// When a process started: its number alone may be another's later. None without /proc, or when it is gone.
-fn started(pid: u32) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19).map(str::to_owned)
 }

@@ -135,9 +135,8 @@ impl Output {
         // The first line may lack its beginning; it is shown only if there is no other.
         let cut = usize::from(!self.whole && lines.len() > 1);
         let lines = lines.into_iter().skip(cut).filter(|line| !line.is_empty());
-        let lines: Vec<String> = lines.collect();
-        let first = lines.len().saturating_sub(TAIL_LINES);
-        lines.into_iter().skip(first).collect()
+        let mut lines: Vec<String> = lines.collect();
+        lines.split_off(lines.len().saturating_sub(TAIL_LINES))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Commits that no branch holds, and operations under way.
 
 use crate::rescue::world::World;
-use orange_engine::rescue::save_branch;
 
 #[test]
 fn a_detached_head_with_commits() {
@@ -12,7 +11,7 @@ fn a_detached_head_with_commits() {
     let second = world.commit("two", "2");
     let saved = world.save();
     assert_eq!(world.parents(&saved.commit), std::slice::from_ref(&second));
-    assert_eq!((saved.files, saved.commits), (0, 2));
+    assert_eq!((saved.note.files, saved.note.commits), (0, 2));
     // A new rescue holds it anew, so that it is kept from now on.
     let again = world.save();
     assert!(world.reaches(&again.commit, &first));
@@ -30,7 +29,7 @@ fn commits_that_only_the_reflog_knows() {
     let saved = world.save();
     assert!(world.reaches(&saved.commit, &lost));
     assert!(world.reaches(&saved.commit, &amended));
-    assert_eq!(saved.commits, 2);
+    assert_eq!(saved.note.commits, 2);
     // A rescue holds them now.
     world.nothing_to_save();
 }
@@ -50,7 +49,7 @@ fn not_one_of_many_commits_is_dropped() {
     }
     world.git(["reset", "-q", "--hard", "main"]);
     let saved = world.save();
-    assert_eq!(saved.commits, 70);
+    assert_eq!(saved.note.commits, 70);
     assert!(world.parents(&saved.commit).len() <= 16);
     let all = world.git(["rev-list", &saved.commit]);
     for commit in &lost {
@@ -215,24 +214,4 @@ fn refs_that_go_with_the_worktree_do_not_count() {
     std::fs::remove_file(world.git_dir().join("logs/HEAD")).unwrap();
     let saved = world.save();
     assert!(world.reaches(&saved.commit, &lost));
-}
-
-#[test]
-fn a_branch_that_is_deleted() {
-    let world = World::new();
-    let tip = world.commit("one", "1");
-    let saved = world
-        .with_save(|save| save_branch(save, "task"))
-        .unwrap()
-        .unwrap();
-    assert_eq!(world.parents(&saved.commit), [tip]);
-    assert_eq!(saved.commits, 1);
-    assert_eq!(
-        world.with_save(|save| save_branch(save, "main")).unwrap(),
-        None
-    );
-    assert_eq!(
-        world.with_save(|save| save_branch(save, "none")).unwrap(),
-        None
-    );
 }

@@ -34,8 +34,8 @@ fn changed_untracked_staged_and_deleted_files() {
         world.names(&saved.commit),
         [".gitignore", "a", "b", "new/deep/file"]
     );
-    assert_eq!(saved.files, 4);
-    assert_eq!(saved.raw, None);
+    assert_eq!(saved.note.files, 4);
+    assert_eq!(saved.note.raw, None);
     assert_eq!(world.parents(&saved.commit)[0], world.head());
     assert_eq!(world.trailer(&saved.commit, "Reason").unwrap(), "release");
     assert_eq!(world.trailer(&saved.commit, "Branch").unwrap(), "task");
@@ -62,7 +62,7 @@ fn staged_content_that_the_file_no_longer_has() {
     world.write("a", "staged\n");
     world.write("only staged", "gone from the folder\n");
     let saved = world.save();
-    assert_eq!(saved.files, 0);
+    assert_eq!(saved.note.files, 0);
     let staged = world.trailer(&saved.commit, "Staged").unwrap();
     world.holds(&staged, "a", "staged again\n");
 }
@@ -85,7 +85,7 @@ fn odd_names() {
     for name in names {
         world.holds(&saved.commit, OsStr::from_bytes(name), name);
     }
-    assert_eq!(saved.files, names.len());
+    assert_eq!(saved.note.files, names.len());
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn files_that_are_announced_only() {
     world.remove("announced and gone");
     let saved = world.save();
     world.holds(&saved.commit, "announced", "content");
-    assert_eq!(saved.files, 1);
+    assert_eq!(saved.note.files, 1);
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn before_the_first_commit() {
     world.holds(&saved.commit, "staged", "later");
     let staged = world.trailer(&saved.commit, "Staged").unwrap();
     world.holds(&staged, "staged", "staged");
-    assert_eq!(saved.files, 2);
+    assert_eq!(saved.note.files, 2);
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn two_in_the_same_millisecond_do_not_collide() {
     world.init(&world.path("nested"));
     let (first, second) = (world.save(), world.save());
     assert_ne!(first.reference, second.reference);
-    assert_ne!(first.raw, second.raw);
+    assert_ne!(first.note.raw, second.note.raw);
     assert!(
         second
             .reference

@@ -38,14 +38,14 @@ fn nested_repositories_are_copied_whole() {
         world.write("a", "changed");
         world.write("beside", "untracked");
         let saved = world.save();
-        let raw = saved.raw.clone().unwrap();
+        let raw = world.copies(&saved);
         assert_eq!(raw, world.raw_folder().join(&saved.name));
         same(&world.path("deep"), &raw.join("deep"));
         assert!(raw.join("deep/nested repo/link").is_symlink());
         world.holds(&saved.commit, "a", "changed");
         world.holds(&saved.commit, "beside", "untracked");
         assert_eq!(world.trailer(&saved.commit, "Raw").unwrap(), saved.name);
-        assert_eq!(saved.files, 3);
+        assert_eq!(saved.note.files, 3);
         assert!(
             !world
                 .names(&saved.commit)
@@ -62,14 +62,14 @@ fn a_nested_repository_alone_is_reason_enough() {
     let world = World::new();
     nested(&world, "nested", true);
     let saved = world.save();
-    assert_eq!(saved.files, 1);
+    assert_eq!(saved.note.files, 1);
     // Added and committed as a link it is no safer.
     world.git(["-c", "advice.addEmbeddedRepo=false", "add", "-A"]);
     let saved = world.save();
-    same(&world.path("nested"), &saved.raw.unwrap().join("nested"));
+    same(&world.path("nested"), &world.copies(&saved).join("nested"));
     world.git(["commit", "-q", "-m", "with a link"]);
     let saved = world.save();
-    same(&world.path("nested"), &saved.raw.unwrap().join("nested"));
+    same(&world.path("nested"), &world.copies(&saved).join("nested"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_repository_that_git_does_not_recognise() {
     world.holds(&saved.commit, "nested/inner", "inner\n");
     same(
         &world.path("nested/.git"),
-        &saved.raw.unwrap().join("nested/.git"),
+        &world.copies(&saved).join("nested/.git"),
     );
 }
 
@@ -104,7 +104,7 @@ fn a_clean_submodule_needs_nothing() {
     let world = with_submodule();
     world.nothing_to_save();
     world.write("a", "changed");
-    assert_eq!(world.save().raw, None);
+    assert_eq!(world.save().note.raw, None);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn dirty_submodules_are_copied_with_a_bundle() {
     for change in changes {
         let world = with_submodule();
         change(&world);
-        let raw = world.save().raw.unwrap();
+        let raw = world.copies(&world.save());
         same(&world.path("sub"), &raw.join("sub"));
         let head = world.git_at(&world.path("sub"), ["rev-parse", "HEAD"]);
         let bundle = raw.join("sub.git-bundle");
@@ -138,7 +138,7 @@ fn files_in_a_submodule_that_was_never_fetched() {
     world.git(["submodule", "--quiet", "deinit", "-f", "sub"]);
     world.nothing_to_save();
     world.write("sub/put here", "by hand\n");
-    let raw = world.save().raw.unwrap();
+    let raw = world.copies(&world.save());
     assert_eq!(fs::read(raw.join("sub/put here")).unwrap(), b"by hand\n");
 }
 
@@ -163,7 +163,7 @@ fn a_submodule_in_a_submodule() {
         &world.path("sub/inner"),
         ["commit", "-q", "-a", "-m", "deep"],
     );
-    let raw = world.save().raw.unwrap();
+    let raw = world.copies(&world.save());
     assert_eq!(
         fs::read(raw.join("sub/inner/s")).unwrap(),
         b"changed deep inside\n"

@@ -12,7 +12,14 @@ fn latest(world: &World) -> Rescue {
 
 fn bring_back(world: &World, rescue: &Rescue) -> orange_engine::Result<Restored> {
     let now = Timestamp::from_second(1_900_000_000).unwrap();
-    world.with_save(|given| restore(&world.repository, rescue, &Save { now, ..*given }))
+    world.with_save(|given| {
+        restore(
+            &world.repository,
+            rescue,
+            given.raw_folder,
+            &Save { now, ..*given },
+        )
+    })
 }
 
 fn discard(world: &World) {
@@ -63,7 +70,8 @@ fn what_is_there_now_is_saved_first() {
     let restored = bring_back(&world, &first).unwrap();
     assert_eq!(fs::read(world.path("a")).unwrap(), b"first");
     assert_eq!(fs::read(world.path("unrelated")).unwrap(), b"stays");
-    let before = restored.before.unwrap();
+    let before = latest(&world);
+    assert_eq!(restored.before.as_ref(), Some(&before.name));
     world.holds(&before.commit, "a", "second");
     bring_back(&world, &latest(&world)).unwrap();
     assert_eq!(fs::read(world.path("a")).unwrap(), b"second");
@@ -121,11 +129,9 @@ fn nothing_is_written_behind_a_link() {
     let restored = bring_back(&world, &rescue).unwrap();
     assert_eq!(fs::read(outside.join("new")).unwrap(), b"somebody else's");
     assert_eq!(fs::read(world.path("dir/new")).unwrap(), b"saved");
-    world.holds(
-        &restored.before.unwrap().commit,
-        "dir",
-        outside.to_str().unwrap(),
-    );
+    let before = latest(&world);
+    assert_eq!(restored.before.as_ref(), Some(&before.name));
+    world.holds(&before.commit, "dir", outside.to_str().unwrap());
 }
 
 #[test]

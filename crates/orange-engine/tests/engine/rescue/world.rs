@@ -1,7 +1,7 @@
 //! A repository with a linked worktree, as a task has it, and what the tests ask of it.
 
 use orange_core::Timestamp;
-use orange_engine::rescue::{Rescued, Save, save};
+use orange_engine::rescue::{Rescue, Save, save};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -165,7 +165,7 @@ impl World {
     }
 
     /// Saves the worktree, and sees to it that nothing in it was touched.
-    pub(crate) fn try_save(&self) -> orange_engine::Result<Option<Rescued>> {
+    pub(crate) fn try_save(&self) -> orange_engine::Result<Option<Rescue>> {
         let before = self.state();
         let saved = self.with_save(save);
         let after = self.state();
@@ -184,10 +184,15 @@ impl World {
         saved
     }
 
-    pub(crate) fn save(&self) -> Rescued {
+    pub(crate) fn save(&self) -> Rescue {
         self.try_save()
             .unwrap()
             .expect("there was something to save")
+    }
+
+    /// The copies that belong to a rescue.
+    pub(crate) fn copies(&self, saved: &Rescue) -> PathBuf {
+        self.raw_folder().join(saved.note.raw.as_ref().unwrap())
     }
 
     pub(crate) fn nothing_to_save(&self) {

@@ -217,7 +217,7 @@ fn besides(done: &RescueRestored, restored: &Restored) -> Vec<String> {
     let note = &done.rescue.note;
     let mut lines = Vec::new();
     if let Some(before) = &restored.before {
-        lines.push(format!("what was there before is rescue {}", before.name));
+        lines.push(format!("what was there before is rescue {before}"));
     }
     for path in &restored.copied {
         lines.push(format!("{} is copied back", path.display()));

@@ -25,7 +25,7 @@ use orange_engine::Result;
 use orange_engine::harness::NONE;
 use orange_engine::sessions::permissions::SaidBy;
 use orange_engine::views::{
-    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail, why,
+    LastTransition, PermissionMode, TaskDetail, TaskFacts, TaskView, detail,
 };
 use std::fmt::Write;
 

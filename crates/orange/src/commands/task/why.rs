@@ -8,7 +8,7 @@ use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::task::Status;
 use orange_engine::Result;
-use orange_engine::views::{Explanation, why};
+use orange_engine::views::{Explanation, task, why};
 use serde::Serialize;
 
 /// Say in one line why a task is where it is and what moves it on
