@@ -38,6 +38,11 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn create(root: &Path, tasks: usize) -> Result<Home> {
+        Home::with_live(root, tasks, tasks)
+    }
+
+    /// All but the first so many tasks were cancelled long ago.
+    pub(crate) fn with_live(root: &Path, tasks: usize, live: usize) -> Result<Home> {
         let home = Home {
             path: root.join("home"),
             repository: root.join("repository"),
@@ -51,7 +56,7 @@ impl Home {
         }]);
         fs::write(home.path.join("projects.json"), projects.to_string())?;
         for number in 1..=tasks {
-            write_task(&home, number)?;
+            write_task(&home, number, number <= live)?;
         }
         Ok(home)
     }
@@ -134,10 +139,10 @@ fn id(number: usize) -> String {
         .collect()
 }
 
-fn write_task(home: &Home, number: usize) -> Result<()> {
+fn write_task(home: &Home, number: usize, live: bool) -> Result<()> {
     let place = home.place(number);
     let body = body(number);
-    let (task, events) = history_of(number, &body)?;
+    let (task, events) = history_of(number, &body, live)?;
     let mut journal = String::new();
     for event in &events {
         journal.push_str(&event.to_line());
@@ -158,7 +163,7 @@ fn write_task(home: &Home, number: usize) -> Result<()> {
 }
 
 /// The task and the events that made it: about five, more for one that was started.
-fn history_of(number: usize, body: &str) -> Result<(Task, Vec<Event>)> {
+fn history_of(number: usize, body: &str, live: bool) -> Result<(Task, Vec<Event>)> {
     let mut clock = BEGINNING + 60 * number as i64;
     let mut now = || {
         clock += 7;
@@ -188,6 +193,7 @@ fn history_of(number: usize, body: &str) -> Result<(Task, Vec<Event>)> {
         (Field::Effort, "high".into()),
     ];
     let moves: &[Status] = match number % 10 {
+        _ if !live => &[Status::Cancelled],
         PLANNING | 8 => &[Status::Planning],
         9 => &[Status::Planning, Status::Clarification],
         _ => &[],

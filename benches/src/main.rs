@@ -23,7 +23,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth (default: all).";
+ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth (default: all).";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,8 +49,10 @@ fn bench(arguments: &[String]) -> Result<()> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
-            "list" | "show" | "status" | "change" | "rebuild" | "start" | "diff" | "workspaces"
-            | "merge" | "agents" | "harnesses" | "growth" => wanted.push(word.as_str()),
+            "list" | "live" | "show" | "status" | "change" | "rebuild" | "start" | "diff"
+            | "workspaces" | "merge" | "agents" | "harnesses" | "growth" => {
+                wanted.push(word.as_str())
+            }
             _ => return Err(USAGE.into()),
         }
     }
@@ -63,6 +65,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("list") {
         rows.extend(rows::list(&scratch)?);
+    }
+    if wants("live") {
+        rows.extend(rows::live(&scratch)?);
     }
     if wants("change") {
         rows.extend(rows::change(&scratch)?);

@@ -56,7 +56,7 @@ pub(crate) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         "`git merge-tree`, `commit-tree` and `update-ref`",
         ours.best(),
         floor.best(),
-        Some(3.0),
+        Some(2.5),
     )])
 }
 

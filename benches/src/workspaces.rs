@@ -122,7 +122,12 @@ impl Pool<'_> {
         };
         Ok(vec![
             row("rescue of a dirty slot", &saves, &looks, Some(3.0)),
-            row("`task cancel`, dirty slot", &releases, &looks_before, None),
+            row(
+                "`task cancel`, dirty slot",
+                &releases,
+                &looks_before,
+                Some(4.0),
+            ),
         ])
     }
 

@@ -100,6 +100,6 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         "a shell script with the same agents",
         call.best(),
         script.best(),
-        Some(3.0),
+        Some(2.5),
     )])
 }
