@@ -1,6 +1,7 @@
 //! How many tasks there are of each kind, counted whenever a row changes: `orange status` stands in shell prompts and
 //! must not look at every task.
 
+use super::query::is_over;
 use super::rows::Row;
 use super::{Entry, Index, answers};
 use orange_core::task::Status;
@@ -163,6 +164,21 @@ impl Index {
             answers(connection, sql, [QUEUED], |row| row.get(0))
         })
     }
+}
+
+/// How many tasks are over in these projects; in all, if none is named.
+pub(super) fn over(connection: &Connection, projects: &[String]) -> rusqlite::Result<usize> {
+    let mut query = connection.prepare_cached("SELECT project, counts_as, tasks FROM counts")?;
+    let mut rows = query.query([])?;
+    let mut over = 0;
+    while let Some(row) = rows.next()? {
+        let project = row.get_ref(0)?.as_str()?;
+        let among = projects.is_empty() || projects.iter().any(|name| name == project);
+        if among && is_over(row.get_ref(1)?.as_str()?) {
+            over += usize::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
+        }
+    }
+    Ok(over)
 }
 
 fn own_counts(connection: &Connection, project: Option<&str>) -> rusqlite::Result<Counts> {

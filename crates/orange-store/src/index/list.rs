@@ -3,8 +3,8 @@
 use super::line::Line;
 use super::query::is_over;
 use super::refresh::{Known, each_line};
-use super::rows::unpacked;
-use super::{DiffStat, Index, answers, open_as_it_is};
+use super::rows::{NOT_OVER, unpacked};
+use super::{DiffStat, Index, answers, counts, open_as_it_is};
 use crate::Store;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
@@ -103,11 +103,13 @@ pub type Deleted<'a> = dyn Fn(&str, Key) -> Option<Status> + 'a;
 impl Index {
     /// The tasks a filter lets through, in the order a person wants to see them.
     pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Listing> {
-        let (_, listing) = self.ask(|connection| known_list(connection, filter, deleted))?;
+        let list =
+            |connection: &Connection| known_list(connection, filter, filter.since(), deleted);
+        let (_, listing) = self.ask(list)?;
         Ok(listing)
     }
 
-    /// The same after a look at every TASK.md, unless that was done a moment ago. What is made of the rows is
+    /// The same after a look at every TASK.md that matters, unless that was done a moment ago. What is made of the rows is
     /// made during that look, and once more should it find something.
     pub fn fresh_list<T>(
         &self,
@@ -118,8 +120,8 @@ impl Index {
         if self.is_fresh() {
             return self.list(filter, deleted).map(show);
         }
-        self.refreshed(|connection| {
-            let (known, listing) = known_list(connection, filter, deleted)?;
+        self.refreshed(filter.since(), |connection, since| {
+            let (known, listing) = known_list(connection, filter, since, deleted)?;
             Ok((known, show(listing)))
         })
     }
@@ -128,16 +130,37 @@ impl Index {
 /// The tasks as index.db has them, without a look at the disk: nothing is written, repaired or waited for, and
 /// where it cannot be read there are none.
 pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
-    let list = |connection: Connection| known_list(&connection, filter, &|_, _| None).ok();
+    let list =
+        |connection: Connection| known_list(&connection, filter, filter.since(), &|_, _| None).ok();
     let listing = open_as_it_is(store).and_then(list);
     listing.map(|(_, listing)| listing.rows).unwrap_or_default()
 }
 
-/// One pass over all tasks: what a refresh has to know of each, and those the filter lets through. In one go: the disk is
-/// looked at meanwhile.
+impl Filter {
+    /// Of tasks that are over only those matter that changed since then. None: each of them does, because it is listed, or
+    /// counted by more than its project.
+    fn since(&self) -> Option<i64> {
+        let chosen = !self.queues.is_empty()
+            || !self.categories.is_empty()
+            || !self.priorities.is_empty()
+            || !self.tags.is_empty()
+            || self.search.is_some();
+        if self.all || self.statuses.iter().any(|status| is_over(status)) {
+            None
+        } else if self.ready || !self.statuses.is_empty() {
+            Some(NOT_OVER)
+        } else {
+            (!chosen).then(|| self.over_since.unwrap_or(NOT_OVER))
+        }
+    }
+}
+
+/// One pass over all tasks that are not over or were later than `since`: what a refresh has to know of each, and those the
+/// filter lets through. In one go: the disk is looked at meanwhile.
 fn known_list(
     connection: &Connection,
     filter: &Filter,
+    since: Option<i64>,
     deleted: &Deleted<'_>,
 ) -> rusqlite::Result<(Known, Listing)> {
     let transaction = connection.unchecked_transaction()?;
@@ -146,7 +169,7 @@ fn known_list(
         search: filter.search.as_ref().map(|text| text.to_lowercase()),
         ..filter.clone()
     };
-    each_line(&transaction, |number, line| {
+    known.complete = each_line(&transaction, since, |number, line| {
         known.push(&line);
         if keeps(&filter, &line) {
             if is_older(&filter, &line) {
@@ -156,6 +179,11 @@ fn known_list(
             }
         }
     })?;
+    if since.is_some() && filter.statuses.is_empty() && !filter.ready {
+        let over = |row: &&Listed| row.damaged.is_none() && is_over(&row.status);
+        older = counts::over(&transaction, &filter.projects)?
+            .saturating_sub(rows.iter().filter(over).count());
+    }
     if filter.with_fields {
         let mut query = transaction.prepare_cached("SELECT fields FROM tasks WHERE number = ?1")?;
         for row in &mut rows {
@@ -165,10 +193,10 @@ fn known_list(
         }
     }
     let selected = Selected {
-        rows,
         older,
-        waiting: open_blockers(&transaction)?,
+        waiting: open_blockers(&transaction, &rows)?,
         bereft: parents_of_cancelled(&transaction)?,
+        rows,
     };
     transaction.commit()?;
     Ok((known, selected.arranged(&filter, deleted)))
@@ -290,17 +318,33 @@ pub(super) const OPEN_BLOCKERS: &str = "SELECT task, target_project, target_key,
      ON project = target_project AND key_number = target_key
      WHERE kind = 'blocked_by' AND success IS NOT 1";
 
-fn open_blockers(connection: &Connection) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
+/// Of the tasks in a list, or of all where that is quicker.
+fn open_blockers(
+    connection: &Connection,
+    rows: &[Listed],
+) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
+    const FEW: usize = 500;
     let mut waiting: HashMap<i64, Vec<Blocker>> = HashMap::new();
-    let mut query = connection.prepare_cached(OPEN_BLOCKERS)?;
-    let mut rows = query.query([])?;
-    while let Some(row) = rows.next()? {
+    let mut add = |row: &rusqlite::Row<'_>| -> rusqlite::Result<()> {
         let status: Option<String> = row.get(3)?;
         waiting.entry(row.get(0)?).or_default().push(Blocker {
             project: row.get(1)?,
             key: Key(row.get(2)?),
             status: status.and_then(|word| word.parse().ok()),
         });
+        Ok(())
+    };
+    if rows.len() > FEW {
+        let mut query = connection.prepare_cached(OPEN_BLOCKERS)?;
+        query
+            .query_map([], &mut add)?
+            .collect::<rusqlite::Result<()>>()?;
+        return Ok(waiting);
+    }
+    let mut query = connection.prepare_cached(&format!("{OPEN_BLOCKERS} AND task = ?1"))?;
+    for row in rows.iter().filter(|row| is_waiting(&row.status)) {
+        let found = query.query_map([row.number], &mut add)?;
+        found.collect::<rusqlite::Result<()>>()?;
     }
     Ok(waiting)
 }

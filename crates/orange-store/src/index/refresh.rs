@@ -1,11 +1,14 @@
-//! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed.
+//! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed. A list looks only at
+//! tasks that are not over, as long as no folder came or went.
 
 use super::line::{self, Line};
 use super::rows::{Row, try_store};
-use super::{Entry, Index, Stamp};
-use crate::Surveyor;
+use super::{Entry, Index, Stamp, answers};
+use crate::locks::{self, Rank};
+use crate::{Surveyor, nanoseconds};
+use orange_core::Timestamp;
 use orange_sys::error::Result;
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior, params};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::collections::HashMap;
@@ -33,6 +36,15 @@ struct Seen {
 pub(super) struct Known {
     names: String,
     rows: Vec<KnownRow>,
+    /// Every line could be read.
+    pub(super) complete: bool,
+}
+
+/// What is on the disk.
+struct Survey {
+    tasks: Vec<Seen>,
+    /// The folders that are no tasks, and when something in them came or went.
+    folders: Vec<(String, i64)>,
 }
 
 struct KnownRow {
@@ -74,28 +86,32 @@ pub(super) fn is_settled(stamp: Stamp, read_at: i64) -> bool {
     stamp.mtime < read_at - CLOCK_TICK
 }
 
-/// Goes through all tasks, by number.
+/// Goes through all tasks, or through those that are not over or were later than `since`. False if there is a line that
+/// makes no sense: its folder has to be read again.
 pub(super) fn each_line(
     connection: &Connection,
+    since: Option<i64>,
     mut look: impl FnMut(i64, Line<'_>),
-) -> rusqlite::Result<()> {
-    let mut query = connection.prepare_cached("SELECT task, line FROM lines")?;
-    let mut rows = query.query([])?;
+) -> rusqlite::Result<bool> {
+    let mut query =
+        connection.prepare_cached("SELECT task, line FROM lines WHERE over_at >= ?1")?;
+    let mut rows = query.query([since.unwrap_or(i64::MIN)])?;
+    let mut complete = true;
     while let Some(row) = rows.next()? {
-        // A line that makes no sense is as good as none: its folder is read again.
-        if let Some(line) = row.get_ref(1)?.as_blob().ok().and_then(line::read) {
-            look(row.get(0)?, line);
+        match row.get_ref(1)?.as_blob().ok().and_then(line::read) {
+            Some(line) => look(row.get(0)?, line),
+            None => complete = false,
         }
     }
-    Ok(())
+    Ok(complete)
 }
 
 impl Index {
     /// Compares the index with the disk and re-reads what differs. Gives the number of rows that did.
     pub fn refresh(&self) -> Result<usize> {
-        let (read, ()) = self.compared(&|connection: &Connection| {
+        let (read, ()) = self.compared(&|connection: &Connection, since| {
             let mut known = Known::default();
-            each_line(connection, |_, line| known.push(&line))?;
+            each_line(connection, since, |_, line| known.push(&line))?;
             Ok((known, ()))
         })?;
         Ok(read)
@@ -116,46 +132,118 @@ impl Index {
     }
 
     /// Reads the index while the disk is looked at. Should they differ, the index is brought up to date and
-    /// read again. Gives what `read` gave besides the stamps.
+    /// read again. Gives what `read` gave besides the stamps. Tasks that were over before `since` are looked at only if
+    /// something else shows that the disk changed.
     pub(super) fn refreshed<T>(
         &self,
-        read: impl Fn(&Connection) -> rusqlite::Result<(Known, T)>,
+        since: Option<i64>,
+        read: impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
     ) -> Result<T> {
+        if since.is_some()
+            && self.has_same_folders()
+            && let Some(found) = self.compared_since(since, &read)?
+        {
+            return Ok(found);
+        }
         let (changed, found) = self.compared(&read)?;
         match changed {
             0 => Ok(found),
-            _ => self.ask(read).map(|(_, found)| found),
+            _ => self
+                .ask(|connection| read(connection, since))
+                .map(|(_, found)| found),
         }
+    }
+
+    /// Compares only the tasks that are not over, or were later than `since`. None: everything has to be looked at.
+    fn compared_since<T>(
+        &self,
+        since: Option<i64>,
+        read: &impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
+    ) -> Result<Option<T>> {
+        let ask = || self.ask(|connection| read(connection, since));
+        let (known, found) = ask()?;
+        let Some(root) = open_folder(self.store.tasks())
+            .ok()
+            .filter(|_| known.complete)
+        else {
+            return Ok(None);
+        };
+        let mut stale = Vec::new();
+        for (folder, row) in known.iter() {
+            match stamp_at(&root, format!("{folder}/TASK.md")) {
+                None => return Ok(None),
+                stamp if row.says(stamp) => {}
+                Some(_) => stale.push(folder.to_owned()),
+            }
+        }
+        if stale.is_empty() {
+            return Ok(Some(found));
+        }
+        let written = self.read_into(&stale, &[], Surveyor::survey);
+        written.or_else(|error| self.recover(&error))?;
+        ask().map(|(_, found)| Some(found))
+    }
+
+    /// Has no folder come or gone since all were looked at?
+    pub(super) fn has_same_folders(&self) -> bool {
+        let tasks = self.store.tasks();
+        self.ask(known_folders).is_ok_and(|known| {
+            let same = |(path, mtime): &(String, i64)| {
+                stamp_at(CWD, tasks.join(path)).is_some_and(|stamp| stamp.mtime == *mtime)
+            };
+            !known.is_empty() && known.iter().all(same)
+        })
+    }
+
+    /// Remembers the folders, if they are not those that are known.
+    fn keep_folders(&self, folders: &[(String, i64)]) {
+        if self.ask(known_folders).is_ok_and(|known| known == folders) {
+            return;
+        }
+        self.heal(self.write(|connection| {
+            let _held = locks::enter(Rank::Index);
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.execute("DELETE FROM folders", [])?;
+            for folder in folders {
+                transaction.execute(
+                    "INSERT INTO folders VALUES (?1, ?2)",
+                    params![folder.0, folder.1],
+                )?;
+            }
+            transaction.commit()
+        }));
     }
 
     /// Gives the number of rows that were wrong, and what `read` gave before they were put right.
     fn compared<T>(
         &self,
-        read: &impl Fn(&Connection) -> rusqlite::Result<(Known, T)>,
+        read: &impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
     ) -> Result<(usize, T)> {
         let tasks = self.store.tasks();
         let (mut seen, found) = std::thread::scope(|scope| {
             let disk = scope.spawn(|| survey_disk(tasks));
             // SQLite's part takes about as long.
-            let found = self.ask(read);
+            let found = self.ask(|connection| read(connection, None));
             match disk.join() {
                 Ok(seen) => (seen, found),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         });
         let (known, found) = found?;
-        let (mut stale, mut gone) = difference(&known, &seen);
+        let (mut stale, mut gone) = difference(&known, &seen.tasks);
         if !gone.is_empty() {
             // The folder may have been made after that look and indexed before ours: only what is looked for
             // after its row was read, and not found, is gone.
             seen = survey_disk(tasks);
-            (stale, gone) = difference(&known, &seen);
+            (stale, gone) = difference(&known, &seen.tasks);
         }
         let wrong = stale.len() + gone.len();
         if wrong > 0 {
             let written = self.read_into(&stale, &gone, Surveyor::survey);
             written.or_else(|error| self.recover(&error))?;
         }
+        self.keep_folders(&seen.folders);
         *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         Ok((wrong, found))
     }
@@ -163,7 +251,7 @@ impl Index {
     /// Reads every folder, changed or not; gives their number.
     pub fn reread(&self) -> Result<usize> {
         let seen = survey_disk(self.store.tasks());
-        let folders: Vec<String> = seen.into_iter().map(|entry| entry.folder).collect();
+        let folders: Vec<String> = seen.tasks.into_iter().map(|entry| entry.folder).collect();
         self.heal(self.read_into(&folders, &[], Surveyor::survey_thoroughly));
         Ok(folders.len())
     }
@@ -226,15 +314,26 @@ fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
     (stale.map(|(entry, _)| entry.folder.clone()).collect(), gone)
 }
 
+/// The folders that are no tasks, as they were when all were looked at.
+fn known_folders(connection: &Connection) -> rusqlite::Result<Vec<(String, i64)>> {
+    let sql = "SELECT path, mtime FROM folders ORDER BY path";
+    answers(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Finds every task folder below `tasks/`, with the stamp of its TASK.md.
-fn survey_disk(tasks: &Path) -> Vec<Seen> {
-    let mut all = Vec::new();
+fn survey_disk(tasks: &Path) -> Survey {
+    let mut all = Survey {
+        tasks: Vec::new(),
+        folders: Vec::new(),
+    };
     let Ok(root) = open_folder(tasks) else {
         return all;
     };
+    all.look_into(&root, ".");
     let mut path = Vec::new();
     for project in folder_names(tasks) {
         let folder = tasks.join(&project);
+        all.look_into(&root, &project);
         let Ok(below) = open_folder(&folder) else {
             continue;
         };
@@ -248,13 +347,25 @@ fn survey_disk(tasks: &Path) -> Vec<Seen> {
                 .and_then(|path| stamp_at(&below, path));
             let folder = [project.as_str(), "/", &name].concat();
             if stamp.is_some() {
-                all.push(Seen { folder, stamp });
+                all.tasks.push(Seen { folder, stamp });
             } else {
                 look_deeper(tasks, &root, &folder, 0, &mut all);
             }
         }
     }
+    all.folders.sort();
     all
+}
+
+impl Survey {
+    /// Notes a folder whose names are read next. One that changed just now may change again without a trace: 0, which no
+    /// folder has.
+    fn look_into(&mut self, root: &OwnedFd, folder: &str) {
+        let settled = stamp_at(root, folder)
+            .filter(|stamp| is_settled(*stamp, nanoseconds(Timestamp::now())));
+        let mtime = settled.map_or(0, |stamp| stamp.mtime);
+        self.folders.push((folder.to_owned(), mtime));
+    }
 }
 
 /// Paths can be looked at relative to it.
@@ -264,7 +375,7 @@ pub(crate) fn open_folder(path: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Folders named after a branch nest where the branch has slashes; a journal alone is a damaged task.
-fn look_deeper(tasks: &Path, root: &OwnedFd, folder: &str, depth: usize, seen: &mut Vec<Seen>) {
+fn look_deeper(tasks: &Path, root: &OwnedFd, folder: &str, depth: usize, seen: &mut Survey) {
     const DEEPEST_BRANCH: usize = 8;
     let stamp = stamp_at(root, format!("{folder}/TASK.md"));
     let is_task = stamp.is_some() || stamp_at(root, format!("{folder}/history.jsonl")).is_some();
@@ -275,8 +386,9 @@ fn look_deeper(tasks: &Path, root: &OwnedFd, folder: &str, depth: usize, seen: &
     };
     if is_task || is_unreadable() {
         let folder = folder.to_owned();
-        seen.push(Seen { folder, stamp });
+        seen.tasks.push(Seen { folder, stamp });
     } else if depth < DEEPEST_BRANCH {
+        seen.look_into(root, folder);
         for name in folder_names(&tasks.join(folder)) {
             look_deeper(tasks, root, &format!("{folder}/{name}"), depth + 1, seen);
         }

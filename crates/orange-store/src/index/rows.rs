@@ -10,7 +10,7 @@ use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, para
 use std::fmt::Write;
 
 /// Raised whenever the tables below change.
-const LAYOUT: u32 = 13;
+const LAYOUT: u32 = 14;
 
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
@@ -55,12 +55,19 @@ CREATE TABLE tasks (
     needs_me     INTEGER NOT NULL,
     status_kind  TEXT NOT NULL,
     success      INTEGER NOT NULL,
-    expects      TEXT
+    expects      TEXT,
+    over_at      INTEGER NOT NULL
 );
 CREATE TABLE lines (
-    task           INTEGER PRIMARY KEY,
-    line           BLOB NOT NULL
-);
+    over_at  INTEGER NOT NULL,
+    task     INTEGER NOT NULL,
+    line     BLOB NOT NULL,
+    PRIMARY KEY (over_at, task)
+) WITHOUT ROWID;
+CREATE TABLE folders (
+    path     TEXT PRIMARY KEY,
+    mtime    INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE links (
     task           INTEGER NOT NULL,
     kind           TEXT NOT NULL,
@@ -224,26 +231,29 @@ fn forget<'f>(
     tally: &mut Tally,
 ) -> rusqlite::Result<()> {
     let mut find = transaction.prepare_cached(
-        "SELECT number, project, counts_as, needs_me FROM tasks WHERE folder = ?1",
+        "SELECT number, project, counts_as, needs_me, over_at FROM tasks WHERE folder = ?1",
     )?;
     for folder in folders {
-        let mut numbers: Vec<i64> = Vec::new();
+        let mut numbers: Vec<(i64, i64)> = Vec::new();
         let mut rows = find.query([folder])?;
         while let Some(row) = rows.next()? {
-            numbers.push(row.get(0)?);
+            numbers.push((row.get(0)?, row.get(4)?));
             let (project, counts_as) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
             tally.add((project, counts_as, row.get(3)?), -1);
         }
         drop(rows);
-        for number in numbers {
+        for (number, over_at) in numbers {
             counts::forget_cancelled(transaction, number)?;
             for sql in [
                 "DELETE FROM tasks WHERE number = ?1",
-                "DELETE FROM lines WHERE task = ?1",
                 "DELETE FROM links WHERE task = ?1",
             ] {
                 transaction.prepare_cached(sql)?.execute([number])?;
             }
+            let sql = "DELETE FROM lines WHERE over_at = ?1 AND task = ?2";
+            transaction
+                .prepare_cached(sql)?
+                .execute([over_at, number])?;
         }
     }
     Ok(())
@@ -260,9 +270,14 @@ pub(super) struct Row {
     parent_key: Option<Key>,
     needs_me: bool,
     info: &'static StatusInfo,
+    /// The second of its last change; [`NOT_OVER`] for one that is not over, or that a person should look at.
+    over_at: i64,
     line: Vec<u8>,
     links: Vec<Link>,
 }
+
+/// Later than every change.
+pub(super) const NOT_OVER: i64 = i64::MAX;
 
 type Link = (&'static str, (String, Key));
 
@@ -305,6 +320,10 @@ impl Row {
             parent_key,
             needs_me: counts::needs_me(entry),
             info: task.status.info(),
+            over_at: match &entry.damaged {
+                None if task.status.is_terminal() => task.updated_at.as_second(),
+                None | Some(_) => NOT_OVER,
+            },
             line: line::write(entry),
             links: links_of(entry),
         }
@@ -340,16 +359,17 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
         row.info.kind.as_str(),
         row.info.success,
         row.info.expects.map(Role::as_str),
+        row.over_at,
     ];
     let texts = texts.iter().map(|text| text as &dyn ToSql);
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO tasks VALUES (NULL,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,?,?,?,?,?,?,?,?,?,?)",
         )?
         .insert(params_from_iter(texts.chain(others.iter().copied())))?;
     transaction
-        .prepare_cached("INSERT INTO lines VALUES (?1,?2)")?
-        .execute(params![number, row.line])?;
+        .prepare_cached("INSERT INTO lines VALUES (?1,?2,?3)")?
+        .execute(params![row.over_at, number, row.line])?;
     let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0)")?;
     for (kind, (project, key)) in &row.links {
         insert.execute(params![number, kind, project, key.0])?;

@@ -117,3 +117,54 @@ mod search {
         }
     }
 }
+
+/// What is over is not looked at by a list that does not show it; what comes, goes or is open is.
+#[test]
+fn a_list_looks_at_what_is_not_over() {
+    let home = Home::new();
+    let write = |name: &str, status: &str, summary: &str| {
+        let place = home.store.place(&format!("shop/{name}"));
+        fs::create_dir_all(&place.path).unwrap();
+        let text =
+            format!("---\nid: {name}\nstatus: {status}\nbranch: b\nsummary: {summary}\n---\n");
+        fs::write(place.task_file(), text).unwrap();
+    };
+    let list = |all: bool| -> Vec<String> {
+        let filter = Filter {
+            all,
+            ..Filter::default()
+        };
+        *home.index.looked.lock().unwrap() = None;
+        let shown = home.index.fresh_list(&filter, &|_, _| None, |listing| {
+            let summaries = listing.rows.into_iter().map(|row| row.summary);
+            let older = (listing.older > 0).then(|| format!("{} older", listing.older));
+            summaries.chain(older).collect()
+        });
+        shown.unwrap()
+    };
+    write("three", "done", "over");
+    assert_eq!(list(false), ["s", "s", "1 older"], "a new folder is seen");
+    // Until then the folders changed too lately for the look before to be trusted.
+    let settled = || {
+        home.index.refresh().unwrap();
+        home.index.has_same_folders()
+    };
+    while !settled() {
+        std::thread::yield_now();
+    }
+    write("three", "done", "edited");
+    write("two", "pending", "edited too");
+    assert_eq!(list(false), ["s", "edited too", "1 older"]);
+    let sql = "SELECT summary FROM tasks WHERE id = 'three'";
+    let kept: String = (home.index)
+        .ask(|connection| connection.query_row(sql, [], |row| row.get(0)))
+        .unwrap();
+    assert_eq!(kept, "over", "its file was not read");
+    assert_eq!(list(true), ["s", "edited too", "edited"]);
+    write("deep/four", "done", "nested");
+    assert_eq!(list(false), ["s", "edited too", "2 older"]);
+    fs::remove_dir_all(home.store.place("shop/three").path).unwrap();
+    assert_eq!(list(false), ["s", "edited too", "1 older"]);
+    fs::remove_file(home.store.place("shop/one").task_file()).unwrap();
+    assert_eq!(list(false), ["edited too", "1 older"]);
+}

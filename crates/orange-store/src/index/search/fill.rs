@@ -75,7 +75,7 @@ fn difference(
     let tasks = open_folder(store.tasks()).ok();
     let stamp = |path: String| refresh::stamp_at(tasks.as_ref()?, path);
     let mut stale = Vec::new();
-    each_line(connection, |_, line| {
+    each_line(connection, None, |_, line| {
         let file = line
             .stamp
             .or_else(|| stamp(format!("{}/TASK.md", line.folder)));
