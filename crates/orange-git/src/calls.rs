@@ -3,7 +3,7 @@
 //! stays, and tells whose the locks are that were left.
 
 use super::{locks, rescue, state};
-use orange_sys::files::entries;
+use orange_sys::listing;
 use orange_sys::private;
 use orange_sys::process::{ProcessId, unique_name};
 use serde::de::DeserializeOwned;
@@ -201,7 +201,7 @@ pub fn clear_up(need: Need) {
     let Some(folder) = folder() else {
         return;
     };
-    for entry in entries(&folder).unwrap_or_default() {
+    for entry in listing::checked(&folder).unwrap_or_default() {
         let file = entry.path();
         let Ok(text) = fs::read_to_string(&file) else {
             continue;

@@ -4,7 +4,7 @@
 use super::refs;
 use super::state::{self, Head};
 use super::worktree::Worktree;
-use orange_sys::files::entries;
+use orange_sys::listing;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -17,7 +17,7 @@ pub(super) fn worktrees(repository: &Path) -> Option<Vec<Worktree>> {
         return None;
     }
     let mut all = vec![at(repository.canonicalize().ok()?, &git)?];
-    for entry in entries(&git.join("worktrees")).ok()? {
+    for entry in listing::checked(&git.join("worktrees")).ok()? {
         let folder = entry.path();
         all.push(at(linked(&folder)?, &folder)?);
     }

@@ -7,7 +7,7 @@ use super::worktree::same_folder;
 use super::{Git, Said, rescue, state};
 use orange_core::naming::counted;
 use orange_sys::error::Result;
-use orange_sys::files::entries;
+use orange_sys::listing;
 use orange_sys::process::{ProcessId, pids};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
@@ -174,7 +174,7 @@ pub fn all_in(common: &Path) -> Vec<PathBuf> {
 
 /// The git directories of the linked worktrees.
 pub(super) fn linked(common: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = entries(&common.join("worktrees")).unwrap_or_default();
+    let entries = listing::checked(&common.join("worktrees")).unwrap_or_default();
     entries.into_iter().map(|entry| entry.path())
 }
 
@@ -197,7 +197,7 @@ fn without_index(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
 }
 
 fn collect(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
-    for entry in entries(folder).unwrap_or_default() {
+    for entry in listing::checked(folder).unwrap_or_default() {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && deep => collect(&path, deep, found),

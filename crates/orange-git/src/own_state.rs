@@ -6,7 +6,7 @@ use super::rescue::content::is_sparse;
 use super::rescue::lost::OWN_REFS;
 use super::{Git, hidden, worktree};
 use orange_sys::error::{IoContext, Result};
-use orange_sys::files::entries;
+use orange_sys::listing;
 use orange_sys::private::unless_gone;
 use std::collections::BTreeSet;
 use std::fs;
@@ -201,7 +201,7 @@ pub fn reset_settings(slot: &Path) -> Result<bool> {
 /// What is left in a worktree's git directory and does not belong to a parked one.
 fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in entries(folder).doing("read", folder)? {
+    for entry in listing::checked(folder).doing("read", folder)? {
         let name = entry.file_name();
         let is_kept = name.to_str().is_some_and(|name| {
             // A lock may be held by a git that is at work.
@@ -214,7 +214,7 @@ fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     let beside = |folder: PathBuf, kept: &str| {
-        let mut others = entries(&folder).unwrap_or_default();
+        let mut others = listing::checked(&folder).unwrap_or_default();
         others.retain(|entry| entry.file_name() != kept);
         others.into_iter().map(|entry| entry.path())
     };

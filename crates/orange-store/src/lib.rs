@@ -25,7 +25,7 @@ use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
 use orange_core::verification::last_failed;
 use orange_sys::error::{Error, IoContext, Result, err};
-use orange_sys::files::entries;
+use orange_sys::listing;
 use remarks::mentions;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -250,7 +250,7 @@ impl Store {
 
     /// The tasks on that list.
     pub fn marked(&self) -> Vec<Place> {
-        let entries = entries(&self.in_flight()).unwrap_or_default();
+        let entries = listing::checked(&self.in_flight()).unwrap_or_default();
         entries
             .into_iter()
             .filter_map(|entry| {

@@ -2,7 +2,7 @@
 //! can remove what a killed process left.
 
 use super::private;
-use orange_sys::files::entries;
+use orange_sys::listing;
 use orange_sys::process::unique_name;
 use std::fs;
 use std::io;
@@ -31,7 +31,7 @@ pub fn write_unsynced(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> 
 /// Removes the files in a folder that processes were preparing when they were killed. Errors are ignored: the next
 /// command tries again, and `doctor` reports what stays.
 pub fn remove_abandoned(folder: &Path) {
-    for entry in entries(folder).unwrap_or_default() {
+    for entry in listing::checked(folder).unwrap_or_default() {
         let name = entry.file_name();
         if name.to_str().is_some_and(is_abandoned) && fs::remove_file(entry.path()).is_ok() {
             tracing::info!(file = %entry.path().display(), "removed what a killed process left");

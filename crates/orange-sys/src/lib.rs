@@ -4,7 +4,6 @@
 pub mod crash_points;
 pub mod environment;
 pub mod error;
-pub mod files;
 pub mod listing;
 pub mod lock_order;
 pub mod private;

@@ -1,9 +1,21 @@
-//! What is in a folder, sorted by name. One that is missing, or cannot be read, is empty: for whoever need not know which.
+//! What is in a folder, sorted by name. One that is missing is empty.
 
+use crate::private::unless_gone;
 use std::fs::{self, DirEntry, FileType};
+use std::io;
 use std::path::{Path, PathBuf};
 
-/// Everything in a folder.
+/// Everything in a folder. One that cannot be read is an error.
+pub fn checked(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    let Some(found) = unless_gone(fs::read_dir(folder))? else {
+        return Ok(Vec::new());
+    };
+    let mut entries = found.collect::<io::Result<Vec<DirEntry>>>()?;
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
+}
+
+/// Everything in a folder; here and below one that cannot be read is empty too.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     sorted(read(folder))
 }

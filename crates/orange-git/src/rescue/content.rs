@@ -8,7 +8,7 @@ use crate::Git;
 pub(super) use by_hand::is_gone;
 pub use entries::Entries;
 use orange_sys::error::{IoContext, Result};
-use orange_sys::files::entries;
+use orange_sys::listing;
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 use std::fs::{self, File};
@@ -172,7 +172,7 @@ fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
 
 /// Copies that a killed process left behind.
 fn remove_leftovers(git_dir: &Path) {
-    for entry in entries(git_dir).unwrap_or_default() {
+    for entry in listing::checked(git_dir).unwrap_or_default() {
         let name = entry.file_name();
         let owner = name
             .to_str()
