@@ -10,7 +10,7 @@ fn names_that_git_refuses_are_refused_with_a_hint() {
     assert_snapshot!(env.orange(["task", "create", "a..b", "Two dots"]), @r#"
     ------- stderr -------
     error: git does not accept "a..b" as a branch name
-    hint: no spaces, `~ ^ : ? * [ \`, `..`, no leading `-`, no trailing `/` or `.lock`; see `git check-ref-format --help`
+    hint: no spaces, `~ ^ : ? * [ \`, `..`, no leading `-`, no trailing `/` or `.lock`
     [exit status: 2]
     "#);
     for name in [
@@ -32,7 +32,7 @@ fn names_that_git_refuses_are_refused_with_a_hint() {
             message.starts_with("git does not accept"),
             "{name}: {message}"
         );
-        assert!(error["hint"].as_str().unwrap().contains("check-ref-format"));
+        assert!(error["hint"].as_str().unwrap().contains("no spaces"));
     }
     // Looks like a flag: after `--` it is a branch nevertheless, and refused as one.
     env.orange(["task", "create", "--json", "--", "-x", "Leading dash"])
