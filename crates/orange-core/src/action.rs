@@ -51,7 +51,8 @@ actions! {
     ListSettings list_settings(),
     ListTasks list_tasks(),
     Log log(),
-    Merge merge(task: String, force: bool),
+    /// As it was asked for; None: as the settings say.
+    Merge merge(task: String, force: bool, strategy: Option<String>, push: Option<bool>, message: Option<String>),
     MergeBranch merge_branch(branch: String),
     MoveProject move_project(project: String),
     MoveTo move_to(task: String, status: Status),

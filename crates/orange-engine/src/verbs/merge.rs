@@ -244,7 +244,15 @@ fn agreed(
     if wish.agreed.is_some() && wish.agreed.as_deref() == head {
         return Ok(true);
     }
-    Err(concerns::refusal(&tx.task, &concerns))
+    let strategy = wish.strategy.map(|strategy| strategy.to_string());
+    let anyway = Action::merge(
+        tx.task.label(),
+        true,
+        strategy,
+        wish.push,
+        wish.message.clone(),
+    );
+    Err(concerns::refusal(&tx.task, &concerns, anyway))
 }
 
 /// A merge that came to nothing is journalled as over.

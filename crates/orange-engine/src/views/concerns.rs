@@ -242,8 +242,8 @@ fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> R
     })
 }
 
-/// The same for somebody who cannot be asked.
-pub(crate) fn refusal(task: &Task, concerns: &[Concern]) -> Error {
+/// The same for somebody who cannot be asked, with what merges it nevertheless.
+pub(crate) fn refusal(task: &Task, concerns: &[Concern], anyway: Action) -> Error {
     let label = task.label();
     let mut text = format!("{label} is not merged without your word");
     for concern in concerns {
@@ -254,7 +254,6 @@ pub(crate) fn refusal(task: &Task, concerns: &[Concern]) -> Error {
     }
     let remedies = concerns.iter().filter_map(|one| one.remedy.clone());
     let first = remedies.fold(Text::default(), |all, one| text!("{}{}; ", all, one));
-    let anyway = Action::merge(label, true);
     Error::new(Code::ConditionUnmet, text).hint(text!("{}{} merges it anyway", first, anyway))
 }
 

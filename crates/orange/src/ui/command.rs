@@ -72,8 +72,24 @@ pub(crate) fn command(action: &Action) -> String {
         Action::ListSettings {} => "orange config show".to_owned(),
         Action::ListTasks {} => "orange task list --all".to_owned(),
         Action::Log {} => "orange log".to_owned(),
-        Action::Merge { task, force } => {
-            format!("orange task merge {task}{}", flag(*force, " --force"))
+        Action::Merge {
+            task,
+            force,
+            strategy,
+            push,
+            message,
+        } => {
+            let strategy = option(" --strategy", strategy);
+            let push = match push {
+                Some(true) => " --push",
+                Some(false) => " --no-push",
+                None => "",
+            };
+            let message = (message.as_deref())
+                .map(|text| format!(" --message={}", quoted_text(text)))
+                .unwrap_or_default();
+            let force = flag(*force, " --force");
+            format!("orange task merge {task}{strategy}{push}{message}{force}")
         }
         Action::MergeBranch { branch } => format!("git merge {}", word(branch)),
         Action::MoveProject { project } => format!("orange project update {project} --path PATH"),
@@ -233,6 +249,19 @@ mod tests {
         }
         let session = words(&Action::kill_session(odd));
         assert_eq!(session.last().unwrap(), "=a b'c;d");
+    }
+
+    #[test]
+    fn a_merge_is_advised_as_it_was_asked_for() {
+        let merge = |strategy: Option<&str>, push, message: Option<&str>| {
+            let [strategy, message] = [strategy, message].map(|text| text.map(str::to_owned));
+            words(&Action::merge("TASK-001", true, strategy, push, message))[3..].join(" ")
+        };
+        assert_eq!(merge(None, None, None), "TASK-001 --force");
+        assert_eq!(
+            merge(Some("rebase"), false.into(), Some("it's -x")),
+            "TASK-001 --strategy rebase --no-push --message=it's -x --force"
+        );
     }
 
     #[test]

@@ -332,7 +332,7 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
         return Why::needs_you(Reason::NothingToMerge, Action::resolve(label));
     }
     let next = if around.concerns.is_empty() {
-        Action::merge(label, false)
+        Action::merge(label, false, None, None, None)
     } else if around.only_unchecked {
         Action::verify(label)
     } else {
