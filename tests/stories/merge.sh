@@ -212,7 +212,7 @@ note
 refused 3 "orange task merge TASK-003 --strategy rebase"
 expect "1 commit since review"
 expect "a last word"
-expect "orange task merge TASK-003 --force"
+expect "orange task merge TASK-003 --strategy rebase --force"
 nothing_changed
 
 step "Meanwhile a colleague pushes. The third lands on top of that, commit by commit"
