@@ -109,7 +109,7 @@ pub(super) fn clean_width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
     } else {
-        text.width()
+        text.graphemes(true).map(UnicodeWidthStr::width).sum()
     }
 }
 
