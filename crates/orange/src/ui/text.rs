@@ -139,6 +139,10 @@ pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
         out.push_str(cluster);
         used = next;
     }
+    // What it would have joined is cut off.
+    while out.ends_with([ZERO_WIDTH_JOINER, ZERO_WIDTH_NON_JOINER]) {
+        out.pop();
+    }
     out.push(ELLIPSIS);
     used + 1
 }
