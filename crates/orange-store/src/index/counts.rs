@@ -166,6 +166,15 @@ impl Index {
     }
 }
 
+/// How many tasks there are.
+pub(super) fn all(connection: &Connection) -> rusqlite::Result<usize> {
+    let sql = "SELECT COALESCE(SUM(tasks), 0) FROM counts";
+    let number: i64 = connection
+        .prepare_cached(sql)?
+        .query_row([], |row| row.get(0))?;
+    Ok(usize::try_from(number).unwrap_or(0))
+}
+
 /// How many tasks are over in these projects; in all, if none is named.
 pub(super) fn over(connection: &Connection, projects: &[String]) -> rusqlite::Result<usize> {
     let mut query = connection.prepare_cached("SELECT project, counts_as, tasks FROM counts")?;

@@ -3,7 +3,7 @@
 
 use super::line::{self, Line};
 use super::rows::{Row, try_store};
-use super::{Entry, Index, Stamp, answers};
+use super::{Entry, Index, Stamp, answers, counts};
 use crate::locks::{self, Rank};
 use crate::{Surveyor, nanoseconds};
 use orange_core::Timestamp;
@@ -140,6 +140,7 @@ impl Index {
         read: impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
     ) -> Result<T> {
         if since.is_some()
+            && !self.is_mostly_live()
             && self.has_same_folders()
             && let Some(found) = self.compared_since(since, &read)?
         {
@@ -152,6 +153,17 @@ impl Index {
                 .ask(|connection| read(connection, since))
                 .map(|(_, found)| found),
         }
+    }
+
+    /// Are most tasks to be looked at anyway, and are these many? Then a look at all of them is quicker, because the disk is
+    /// read while the index is.
+    fn is_mostly_live(&self) -> bool {
+        let counted = self.ask(|connection| {
+            let all = counts::all(connection)?;
+            let live = all.saturating_sub(counts::over(connection, &[])?);
+            Ok(live >= WORTH_A_THREAD && live * 2 > all)
+        });
+        counted.unwrap_or(false)
     }
 
     /// Compares only the tasks that are not over, or were later than `since`. None: everything has to be looked at.
