@@ -1,6 +1,5 @@
 //! What a person should look at: derived from the journal, so that every process sees the same.
 
-use crate::Action;
 use crate::history::payload::{AgentAnswered, AgentState};
 use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
@@ -8,6 +7,7 @@ use crate::reconcile::begins_anew;
 use crate::runs::{Ending, State};
 use crate::timeline::hooks;
 use crate::workflow::Role;
+use crate::{Action, TaskName};
 
 /// The one thing to look at first, in words; None when nothing asks for a person besides the status.
 pub fn attention(history: &History) -> Option<String> {
@@ -80,14 +80,14 @@ fn remark(event: &Event) -> Option<String> {
     }
 }
 
-/// What answers the question that an agent asks of the task called `label`. One without a name can only be answered in the
+/// What answers the question that an agent of a task asks. One without a name can only be answered in the
 /// agent's window.
-pub fn answer(event: &Event, label: &str) -> Option<Action> {
+pub fn answer(event: &Event, task: TaskName) -> Option<Action> {
     event.question().map(|name| {
         if name.is_empty() {
-            Action::attach(label)
+            Action::attach(task)
         } else {
-            Action::answer_question(label)
+            Action::answer_question(task)
         }
     })
 }

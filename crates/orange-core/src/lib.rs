@@ -21,6 +21,7 @@ pub mod search;
 pub mod suggest;
 pub mod task;
 pub mod task_file;
+pub mod task_name;
 pub mod testing;
 pub mod text;
 pub mod timeline;
@@ -30,6 +31,7 @@ pub mod workflow;
 pub mod yaml;
 
 pub use action::Action;
+pub use task_name::TaskName;
 pub use text::Text;
 pub use workflow::interactive::{evidence, exit, prompt, reason, why};
 

@@ -142,11 +142,13 @@ impl Serialize for Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TaskName;
 
     #[test]
     fn a_text_keeps_its_actions_and_times() {
         let (label, time) = ("TASK-001", Timestamp::UNIX_EPOCH);
-        let start = text!("start it: {}", Action::spawn(label, false));
+        let spawn = || Action::spawn(TaskName::referred_to("shop", label), false);
+        let start = text!("start it: {}", spawn());
         let text = text!("{label}, from {}: {}; then go on", time, start);
         let shown = text.spelled(|part| match part {
             Part::Words(words) => words.clone(),
@@ -155,7 +157,7 @@ mod tests {
         });
         assert_eq!(shown, "TASK-001, from 12:00: start it: [start]; then go on");
         let actions: Vec<&Action> = text.actions().collect();
-        assert_eq!(actions, [&Action::spawn(label, false)]);
+        assert_eq!(actions, [&spawn()]);
         assert_eq!(text.words(), None);
     }
 

@@ -86,14 +86,9 @@ fn note_short_id(call: &Call, text: &str, found: &Found) {
 }
 
 fn explain_missing(call: &Call, text: &str, current: Option<&str>) -> Error {
-    if let Ok((place, task)) = trash::find_in_trash(call, text, current) {
-        let label = task.label();
-        let name = if current == Some(place.project.as_str()) {
-            label
-        } else {
-            format!("{}:{label}", place.project)
-        };
-        return err!(NotFound, "{name} is in the trash")
+    if let Ok((_, task)) = trash::find_in_trash(call, text, current) {
+        let name = task.name();
+        return err!(NotFound, "{} is in the trash", name.seen_from(current))
             .hint(text!("{} brings it back", Action::restore(name)));
     }
     let meant = suggestion(call, text, current).unwrap_or_default();
@@ -135,28 +130,34 @@ fn suggestion(call: &Call, text: &str, current: Option<&str>) -> Result<String> 
 
 /// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
 pub fn project_at(call: &Call, folder: &Path) -> Result<Option<String>> {
-    if let Some((project, _)) = slot_at(call, folder) {
+    if let Some(project) = project_seen_at(call, folder)? {
         return Ok(Some(project));
     }
     let known = call.projects()?;
     if known.is_empty() {
         return Ok(None);
     }
+    let Some(repository) = git::repository_of(folder)? else {
+        return Ok(None);
+    };
+    Ok(projects::at(&known, &repository).map(|project| project.name.clone()))
+}
+
+/// The same as far as paths tell, without git.
+pub fn project_seen_at(call: &Call, folder: &Path) -> Result<Option<String>> {
+    if let Some((project, _)) = slot_at(call, folder) {
+        return Ok(Some(project));
+    }
+    let known = call.projects()?;
     // Most often the folder lies in the registered work tree: no need to ask git.
     let mut inside: Vec<&projects::Project> = known
         .iter()
         .filter(|project| folder.starts_with(&project.path))
         .collect();
     inside.sort_by_key(|project| project.path.as_os_str().len());
-    if let Some(project) = inside.last()
-        && !nested_repository(folder, &project.path)
-    {
-        return Ok(Some(project.name.clone()));
-    }
-    let Some(repository) = git::repository_of(folder)? else {
-        return Ok(None);
-    };
-    Ok(projects::at(&known, &repository).map(|project| project.name.clone()))
+    let project = inside.last();
+    let project = project.filter(|project| !nested_repository(folder, &project.path));
+    Ok(project.map(|project| project.name.clone()))
 }
 
 /// The task a folder belongs to: it holds that slot of the pool, or the folder has its TASK.md link.

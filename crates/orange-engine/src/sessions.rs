@@ -8,6 +8,7 @@ pub mod programs;
 
 use crate::call::Call;
 use crate::error::Result;
+use crate::index::list::Listed;
 use crate::runs::{Doing, RunFolder};
 use crate::sessions::adopted::AdoptedSessions;
 use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
@@ -82,6 +83,12 @@ impl LiveAgents {
     }
 
     /// The sign of a task in a list.
+    /// Is the agent gone that a listed task waits for?
+    pub fn is_left(&self, row: &Listed) -> bool {
+        let status = row.status.parse().ok();
+        self.session(&row.folder, status, row.has_session) == SessionState::Gone
+    }
+
     pub fn session(&self, folder: &str, status: Option<Status>, has_session: bool) -> SessionState {
         let state = SessionState::of(!self.of(folder).is_empty(), status, has_session);
         let adopted = self.adopted.as_ref();

@@ -50,13 +50,14 @@ pub(crate) fn trash_place(call: &Call, place: &Place) -> PathBuf {
 
 /// The error for a task whose folder went away while a command waited for it.
 pub(crate) fn explain_gone(call: &Call, place: &Place) -> Option<Error> {
-    let label = task_in(&trash_place(call, place))?.label();
+    let task = task_in(&trash_place(call, place))?;
     Some(
         err!(
             NotFound,
-            "{label} was deleted by another command; nothing was changed"
+            "{} was deleted by another command; nothing was changed",
+            task.label()
         )
-        .hint(text!("{} brings it back", Action::restore(label))),
+        .hint(text!("{} brings it back", Action::restore(task.name()))),
     )
 }
 

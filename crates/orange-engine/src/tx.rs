@@ -224,6 +224,7 @@ impl TaskTx<'_> {
         // Whoever journalled it may not have lived to tell of it; the same thing is told once.
         self.unsent.extend(notify::worth_telling(
             &self.task,
+            &self.body,
             std::slice::from_ref(state.opening),
         ));
         self.mark()?;
@@ -359,7 +360,11 @@ impl TaskTx<'_> {
             .iter()
             .rposition(|event| event.kind == EventType::StatusChanged)
             .unwrap_or(0);
-        notify::worth_telling(&self.task, events.get(last..).unwrap_or_default())
+        notify::worth_telling(
+            &self.task,
+            &self.body,
+            events.get(last..).unwrap_or_default(),
+        )
     }
 
     pub(crate) fn unmark(&mut self) {
@@ -411,7 +416,7 @@ impl TaskTx<'_> {
         self.seals = seals;
         event_log::tell(self.call.spell, &self.task, &events);
         self.unsent
-            .extend(notify::worth_telling(&self.task, &events));
+            .extend(notify::worth_telling(&self.task, &self.body, &events));
         self.snapshot.history.events.extend(events);
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! (`tx.rs`), decides, commits and returns what happened. Read `change.rs` first.
 
 pub mod answer;
+pub mod answer_clarification;
 pub mod attach;
 pub mod cancel;
 pub mod change;

@@ -11,6 +11,7 @@ pub mod diff_stat;
 pub mod doctor;
 pub mod evidence;
 pub mod harnesses;
+pub mod inbox;
 pub mod list;
 pub mod prompts;
 pub mod quick_reads;
@@ -30,6 +31,7 @@ pub use crate::views::detail::{
 };
 pub use crate::views::diff::{Comparison, DiffOf, DiffView};
 pub use crate::views::evidence::EvidenceView;
+pub use crate::views::inbox::InboxItem;
 pub use crate::views::list::{TaskRow, list_json};
 pub use crate::views::results::TaskResult;
 pub use crate::views::settings::{SettingView, SettingsView, Source, UnknownSetting};

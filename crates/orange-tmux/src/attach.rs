@@ -2,6 +2,7 @@
 
 use super::call::{Call, Guard, command, literal, server_arguments};
 use super::name::shown;
+use super::session::BACK;
 use super::{Pane, Tmux, is_id};
 use orange_core::naming::shell_word;
 use orange_sys::error::{Error, Result, err};
@@ -73,7 +74,13 @@ impl Tmux {
         let target = target.trim();
         let Some(inside) = from else {
             let way_back = server.way_back("to come back", "detach-client");
-            return Ok(server.going(&["attach-session", "-t", target], &[], way_back, false));
+            return Ok(server.going(
+                target,
+                &["attach-session", "-t", target],
+                &[],
+                way_back,
+                false,
+            ));
         };
         if !inside.same_server(pane) {
             return Err(nested(pane));
@@ -81,15 +88,26 @@ impl Tmux {
         let client = server.client_of(inside)?;
         let way_back = server.way_back("to go back", "switch-client -l");
         let switch = ["switch-client", "-c", &client, "-t", target];
-        Ok(server.going(&switch, &["-c", &client], way_back, true))
+        Ok(server.going(target, &switch, &["-c", &client], way_back, true))
     }
 
     /// Goes there, and then shows how to come back.
-    fn going(&self, go: &[&str], to_client: &[&str], way_back: String, switches: bool) -> Attach {
+    fn going(
+        &self,
+        target: &str,
+        go: &[&str],
+        to_client: &[&str],
+        way_back: String,
+        switches: bool,
+    ) -> Attach {
         let message = shown(&way_back);
         let show = ["display-message", "-d", "5000"].iter().chain(to_client);
         let show = show.map(OsStr::new).chain([message.as_os_str()]);
         let mut arguments = server_arguments(&self.server);
+        // The message is gone after some seconds; the status line keeps it.
+        let keep = ["set-option", "-t", target, BACK, &way_back];
+        arguments.extend(keep.iter().map(|word| literal(OsStr::new(word))));
+        arguments.push(";".into());
         arguments.extend(go.iter().map(|word| literal(OsStr::new(word))));
         arguments.push(";".into());
         arguments.extend(show.map(literal));

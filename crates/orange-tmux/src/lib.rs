@@ -112,6 +112,8 @@ pub struct NewWindow<'a> {
     pub run_id: &'a str,
     /// Tells the sessions of two homes apart that have a task with the same id, as a copy has.
     pub home_tag: &'a str,
+    /// What the status line of the session shows.
+    pub title: &'a str,
 }
 
 /// A pane as it is now.

@@ -212,6 +212,18 @@ fn while_server_exits(make: impl Fn() -> Result<Said>) -> Result<Said> {
     }
 }
 
+/// Options of a session that its status line shows: whose it is, and how to leave it. tmux does not expand the value of
+/// an option that a format names.
+pub(super) const TITLE: &str = "@orange_title";
+pub(super) const BACK: &str = "@orange_back";
+
+/// Without what would be a style in a status line.
+fn title(text: &str) -> String {
+    text.chars()
+        .filter(|c| *c != '#' && !c.is_control())
+        .collect()
+}
+
 impl NewWindow<'_> {
     /// tmux would silently start in the home folder instead.
     fn check(&self) -> Result<()> {
@@ -234,6 +246,26 @@ impl NewWindow<'_> {
             .args(["set-option", "-t", session, "destroy-unattached", "off"])
             .and()
             .args(["set-option", "-p", "-t", pane, "@orange_run", self.run_id])
+            .and()
+            .args(["set-option", "-t", session, TITLE, &title(self.title)])
+            .and()
+            .args([
+                "set-option",
+                "-t",
+                session,
+                "status-left",
+                "#{@orange_title} ",
+            ])
+            .and()
+            .args(["set-option", "-t", session, "status-left-length", "60"])
+            .and()
+            .args([
+                "set-option",
+                "-t",
+                session,
+                "status-right",
+                "#{@orange_back}",
+            ])
     }
 
     fn complete(&self, call: Call) -> Call {

@@ -3,8 +3,8 @@
 mod suggestions;
 
 use crate::commands::{
-    agent, completions, config, demo, doctor, gc, harness, headless, help, log, man, project,
-    prompt, search, sim, status, task, watch, workflow, workspace,
+    agent, completions, config, demo, doctor, gc, harness, headless, help, inbox, log, man,
+    project, prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
 use crate::help::groups;
@@ -134,6 +134,7 @@ pub(crate) enum Command {
     Gc(gc::GcArgs),
     Run(task::start::RunArgs),
     Watch(watch::WatchArgs),
+    Inbox(inbox::InboxArgs),
     Search(search::SearchArgs),
     Log(log::LogArgs),
     Status(status::StatusArgs),

@@ -9,6 +9,7 @@ pub(crate) mod gc;
 pub(crate) mod harness;
 pub(crate) mod headless;
 pub(crate) mod help;
+pub(crate) mod inbox;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod project;
@@ -73,6 +74,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Diff(args) => task::diff::run(&open()?, &args),
         Command::Send(args) => task::talk::send(&open()?, &args),
         Command::Merge(args) => task::merge::run(&open()?, &args),
+        Command::Inbox(args) => inbox::run(&open()?, &args),
         Command::Ls(args) => task::list::run(&open()?, &args),
     }
 }
@@ -90,6 +92,7 @@ fn access(command: &Command) -> Access {
 fn only_reads(command: &Command) -> bool {
     match command {
         Command::Ls(_)
+        | Command::Inbox(_)
         | Command::Search(_)
         | Command::Log(_)
         | Command::Watch(_)

@@ -2,7 +2,7 @@
 
 use crate::commands::task::place::program::variable;
 use crate::output;
-use crate::ui::command::spelled;
+use crate::ui::command::{set_here, spelled, spelled_anywhere};
 use crate::ui::{Extent, wrapped};
 use crate::{caller, log};
 use orange_core::config::{Config, Setting};
@@ -74,6 +74,11 @@ impl Session {
             err!(Usage, "the current folder cannot be read: {error}")
                 .hint("change to a folder that exists")
         })?;
+        let (quiet, here) = (call.clone(), folder.clone());
+        // What cannot be read is told by the command that needs it.
+        set_here(Box::new(move || {
+            find::project_seen_at(&quiet, &here).ok()?
+        }));
         Ok(Session {
             call,
             folder,
@@ -228,7 +233,7 @@ fn call(home: PathBuf, caller: Caller, flags: Vec<Override>) -> Result<Call> {
         clock: Timestamp::now,
 
         say: output::note,
-        spell: spelled,
+        spell: spelled_anywhere,
         orange: own_program()?,
         search_path: std::env::var_os("PATH").map(|path| without_fence(&path)),
         user_home: std::env::home_dir(),

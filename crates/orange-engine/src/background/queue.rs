@@ -60,13 +60,11 @@ pub fn queue_news(call: &Call, made_room: bool) -> Option<Text> {
     let next = next_in_queue(call).ok()?;
     let names: Vec<String> = next.iter().map(Task::label).collect();
     let first = names.first()?;
+    let spawn = || Some(Action::spawn(next.first()?.name(), false));
     Some(match (starts, names.as_slice()) {
         (true, [_]) => text!("{first}, which had been waiting, starts now"),
         (true, _) => text!("{}, which had been waiting, start now", names.join(", ")),
-        (false, [_]) => text!(
-            "{first} is waiting and could start now: {}",
-            Action::spawn(first, false)
-        ),
+        (false, [_]) => text!("{first} is waiting and could start now: {}", spawn()?),
         (false, _) => text!(
             "{} are waiting and could start now: {}",
             counted(names.len(), "task"),

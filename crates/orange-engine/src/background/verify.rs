@@ -172,7 +172,7 @@ pub fn verify_now(call: &Call, place: Place, again: bool) -> Result<(Task, Verif
             short(&head),
             short(&newer)
         )
-        .hint(text!("{} waits for that one", Action::verify(label))));
+        .hint(text!("{} waits for that one", Action::verify(task.name()))));
     }
     // An older result of the same commit is no answer.
     told.filter(|told| told.said.head.as_ref() == Some(&head))

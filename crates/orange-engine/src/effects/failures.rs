@@ -17,7 +17,7 @@ use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::naming::counted;
 use orange_core::runs::Run;
 use orange_core::task::Task;
-use orange_core::{Action, Text, Timestamp, text};
+use orange_core::{Action, TaskName, Text, Timestamp, text};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -128,7 +128,7 @@ fn plan(
     }
     let settings = settings::config(call)?.agents.clone();
     let failures = in_a_row(&folder.signals());
-    let plan = plan_for(&task.label(), last, failures, &settings);
+    let plan = plan_for(&task.name(), last, failures, &settings);
     Ok(Some(match plan {
         Plan::Person(what) => Plan::Person(text!("its {} {}", run.role.as_str(), what)),
         plan @ Plan::GoOn { .. } => plan,
@@ -221,10 +221,10 @@ fn is_limit(signal: &Signal) -> bool {
     signal.until.is_some_and(|until| until > signal.at)
 }
 
-fn plan_for(label: &str, last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
+fn plan_for(task: &TaskName, last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
     let said = one_line(&last.text);
-    let send = || Action::send(label, None, None);
-    if let Some(advice) = advice(label, last.error.as_deref()) {
+    let send = || Action::send(task.clone(), None, None);
+    if let Some(advice) = advice(task, last.error.as_deref()) {
         return Plan::Person(text!("cannot go on: {said}; {}", advice));
     }
     if let Some(until) = last.until.filter(|_| is_limit(last)) {
@@ -260,9 +260,9 @@ fn plan_for(label: &str, last: &Signal, failures: usize, settings: &AgentsConfig
 }
 
 /// What a person can do about a failure that does not go away by itself; None for one that may.
-fn advice(label: &str, error: Option<&str>) -> Option<Text> {
-    let send = Action::send(label, None, None);
-    let attach = Action::attach(label);
+fn advice(task: &TaskName, error: Option<&str>) -> Option<Text> {
+    let send = Action::send(task.clone(), None, None);
+    let attach = Action::attach(task.clone());
     Some(match error? {
         "authentication_failed"
         | "oauth_org_not_allowed"
@@ -309,7 +309,12 @@ mod tests {
             go_on,
             ..AgentsConfig::default()
         };
-        match plan_for("TASK-001", signal, failures, &settings) {
+        match plan_for(
+            &TaskName::referred_to("shop", "TASK-001"),
+            signal,
+            failures,
+            &settings,
+        ) {
             Plan::GoOn { at, .. } => at.to_string(),
             Plan::Person(what) => format!("{what:?}"),
         }

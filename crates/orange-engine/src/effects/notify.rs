@@ -2,10 +2,13 @@
 //! writes it down.
 
 use crate::call::Call;
+use crate::effects::messages::in_one_line;
 use crate::{errand, settings};
+use orange_core::artifact::section;
 use orange_core::attention::{answer, notification};
 use orange_core::history::Event;
 use orange_core::task::Task;
+use orange_core::workflow::Intent;
 use orange_core::{Text, text};
 use std::collections::BTreeMap;
 
@@ -18,18 +21,35 @@ pub(crate) struct Notification {
 }
 
 /// What of these events a person should hear of.
-pub(crate) fn worth_telling(task: &Task, events: &[Event]) -> Vec<Notification> {
+pub(crate) fn worth_telling(task: &Task, body: &str, events: &[Event]) -> Vec<Notification> {
     let tell = |event: &Event| {
         let (kind, what) = (event.kind.as_str(), event.run_or_hook());
         Some(Notification {
             key: format!("{} {kind} {} {what}", task.id, event.timestamp),
-            text: match answer(event, &task.label()) {
+            text: match answer(event, task.name()) {
                 Some(how) => text!("{} (answer: {})", notification(event)?, how),
-                None => notification(event)?.into(),
+                None => match asked_in_file(task, body, event) {
+                    Some(asked) => text!("{}: {asked}", notification(event)?),
+                    None => notification(event)?.into(),
+                },
             },
         })
     };
     events.iter().filter_map(tell).collect()
+}
+
+/// The questions that brought a task where it waits for an answer.
+fn asked_in_file(task: &Task, body: &str, event: &Event) -> Option<String> {
+    let moved = Task {
+        status: event.new_status()?,
+        ..task.clone()
+    };
+    if !moved.offers(Intent::Answer) {
+        return None;
+    }
+    let asked = body.get(section(body, "Questions")?.content)?;
+    let asked = in_one_line(asked);
+    (!asked.is_empty()).then_some(asked)
 }
 
 /// The user's command may print the text on a terminal, or into a file: it is one line, and nothing in it is a control
@@ -69,7 +89,10 @@ fn leave_to_errand(call: &Call, task: &Task, text: &str) {
         ("ORANGE_NOTIFY_BRANCH", task.branch.clone()),
         ("ORANGE_NOTIFY_SUMMARY", task.summary.clone()),
         ("ORANGE_NOTIFY_STATUS", task.status.to_string()),
-        ("ORANGE_NOTIFY_MESSAGE", format!("{} {text}", task.label())),
+        (
+            "ORANGE_NOTIFY_MESSAGE",
+            format!("{} {text}", task.name().seen_from(None)),
+        ),
     ];
     let about = about.map(|(name, value)| (name.to_owned(), one_line(&value)));
     let about = BTreeMap::from(about);

@@ -68,7 +68,7 @@ pub(crate) fn release(tx: &TaskTx<'_>) -> Result<Event> {
             if rescue.is_some() {
                 call.notice(text!(
                     "what was not committed is saved: {}",
-                    Action::list_rescues(tx.task.label())
+                    Action::list_rescues(tx.task.name())
                 ));
             }
             let parked = HookEnded {

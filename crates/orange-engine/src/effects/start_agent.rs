@@ -95,7 +95,7 @@ pub(crate) fn begin(tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
         let pane = open_window(&tmux, tx, &spec)?;
         folder.note_pane(&pane)?;
         crash_point("spawn.opened");
-        if let Err(error) = wait_for_start(&task.label(), &folder, &tmux, &pane) {
+        if let Err(error) = wait_for_start(&task, &folder, &tmux, &pane) {
             abandon(call, &tmux, &pane, &begin.run)?;
             return Err(error);
         }
@@ -128,7 +128,7 @@ fn begins_by_itself(tx: &TaskTx<'_>, tmux: &Tmux, folder: &RunFolder) -> Result<
     let Some(window) = panes.into_iter().find(of_run) else {
         return Ok(false);
     };
-    match wait_for_start(&tx.task.label(), folder, tmux, &window.pane) {
+    match wait_for_start(&tx.task, folder, tmux, &window.pane) {
         Ok(()) => folder.note_pane(&window.pane).map(|()| true),
         Err(_) => abandon(call, tmux, &window.pane, &run).map(|()| false),
     }
@@ -204,7 +204,7 @@ fn run_spec(tx: &TaskTx<'_>, begin: &Begin, harness: &Harness) -> Result<(RunSpe
             ConditionUnmet,
             "{label} has no workspace to start an agent in"
         )
-        .hint(text!("{} gets it one", Action::respawn(&label, false)))
+        .hint(text!("{} gets it one", Action::respawn(task.name(), false)))
     })?;
     let worktree = workspaces::slot_folder(call, slot);
     let is_missing = !worktree.is_dir();
@@ -351,6 +351,7 @@ fn open_window(tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
         task_id: &task.id,
         run_id: &spec.run,
         home_tag: &home.tag(),
+        title: &format!("{} {}", task.label(), task.summary),
     };
     // A task whose first agent this is has no session yet.
     let is_first = task.tmux_session.is_none() && runs::runs(tx.history()).is_empty();
@@ -414,9 +415,9 @@ fn window_name(task: &Task, role: Role) -> String {
     }
 }
 
-fn wait_for_start(label: &str, folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
+fn wait_for_start(task: &Task, folder: &RunFolder, tmux: &Tmux, pane: &Pane) -> Result<()> {
     let failed = |what: &str| {
-        let retry = Action::retry_hooks(label);
+        let retry = Action::retry_hooks(task.name());
         err!(Failed, "{what}").hint(text!("{} tries once more", retry))
     };
     let deadline = Instant::now() + START_TIMEOUT;

@@ -60,6 +60,6 @@ pub(crate) fn branch_is_free(
     )
     .hint(text!(
         "choose another branch, or end that task first: {}",
-        Action::cancel(label, false)
+        Action::cancel(task.name(), false)
     )))
 }

@@ -38,7 +38,7 @@ pub(crate) fn rules_commit(call: &Call, project: &Project, task: &Task) -> Resul
         return Err(err!(Damaged, "history.jsonl of {} lacks lines that Orange wrote, so nobody knows which commit its rules come from", task.label())
             .hint(text!(
                 "put the file back from a backup, or start again: {}",
-                Action::create_from(task.label(), false, None)
+                Action::create_from(task.name(), false, None)
             )));
     }
     for _ in 0..LONGEST_CHAIN {

@@ -91,7 +91,7 @@ pub(crate) fn refuse_second_agent(
     Err(err!(Conflict, "the {role} of {label} runs in tmux session {name}, which another program started; a second one would work in the same files")
         .hint(text!(
             "go to it: {}; to have Orange start one instead, end it first: {}",
-            Action::attach(label),
+            Action::attach(task.name()),
             Action::kill_session(name)
         )))
 }

@@ -1,7 +1,6 @@
 //! Workspaces that somebody deleted although their tasks still need them.
 
 use crate::call::Call;
-use crate::index::list::Listed;
 use crate::workspaces::pool_file::Pool;
 use crate::{find, home_record, sessions, workspaces};
 use orange_core::Action;
@@ -45,12 +44,11 @@ pub(crate) fn lost_workspace(call: &Call, task: &Task, history: &History) -> Opt
         });
     }
     runs_in_deleted_folder(call, history, role).then(|| {
-            let label = task.label();
             LostWorkspace {
                 what: format!(
                     "its {role} runs in a workspace that was deleted and made anew, so it does not see the files there: quit it, then start it again"
                 ),
-                next: Action::attach(label),
+                next: Action::attach(task.name()),
             }
         })
 }
@@ -86,18 +84,6 @@ pub(crate) fn lost_workspaces(call: &Call) -> BTreeMap<String, String> {
         Some((task.id, lost.what))
     });
     lost.collect()
-}
-
-/// Adds to a list what the index does not know.
-pub(crate) fn mark(rows: &mut [Listed], lost: &BTreeMap<String, String>) {
-    for row in rows.iter_mut() {
-        if let Some(what) = lost.get(&row.id) {
-            row.attention = Some(match row.attention.take() {
-                Some(before) => format!("{what}; {before}"),
-                None => what.clone(),
-            });
-        }
-    }
 }
 
 fn is_deleted(folder: &Path) -> bool {

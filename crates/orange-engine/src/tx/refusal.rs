@@ -32,7 +32,7 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
     let way_out = if from.is_terminal() && actor == Actor::Human {
         text!(
             "it stays so; a new task starts again from it: {}",
-            Action::create_from(&label, false, None)
+            Action::create_from(task.name(), false, None)
         )
     } else if allowed.is_empty() {
         text!("from {from} there is no transition for {caller}")
@@ -90,13 +90,13 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
         ),
         Condition::SummaryGiven => text!(
             "give it one: {}, or {}",
-            Action::set_summary(task.label()),
+            Action::set_summary(task.name()),
             start_of(task)
         ),
         Condition::SummaryMissing => start_of(task).into(),
         Condition::Merged => text!(
             "merge it first; if it was squashed or rebased, say so: {}",
-            Action::resolve(task.label())
+            Action::resolve(task.name())
         ),
         Condition::RoundBelowMax => row_with(Condition::RoundAtMax, task, way_out),
         Condition::RoundAtMax => row_with(Condition::RoundBelowMax, task, way_out),
@@ -120,5 +120,5 @@ fn start_of(task: &Task) -> String {
 fn row_with(condition: Condition, task: &Task, way_out: Text) -> Text {
     let mut rows = task.rows();
     let row = rows.find(|row| row.conditions.contains(&condition));
-    row.map_or(way_out, |row| Action::move_to(task.label(), row.to).into())
+    row.map_or(way_out, |row| Action::move_to(task.name(), row.to).into())
 }

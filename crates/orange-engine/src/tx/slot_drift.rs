@@ -9,7 +9,7 @@ use crate::git::worktree;
 use crate::store::replace::{self, Outcome};
 use crate::tx::TaskTx;
 use crate::workspaces::{self, link, slot_number};
-use orange_core::task::Field;
+use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
 use orange_core::{Action, Text, text};
 use std::path::Path;
@@ -129,7 +129,7 @@ impl TaskTx<'_> {
         let old = self.task.branch.clone();
         let target = self.task.target(&project.default_branch);
         if crate::git::branch_exists(&project.path, &old)? || current == target {
-            self.call.notice(astray(&label, slot, &current, &old));
+            self.call.notice(astray(&self.task, slot, &current, &old));
             return Ok(());
         }
         if let Err(error) =
@@ -156,9 +156,10 @@ impl TaskTx<'_> {
 }
 
 /// Said of a worktree that is on another branch than its task's.
-pub(crate) fn astray(label: &str, slot: &str, current: &str, own: &str) -> Text {
+pub(crate) fn astray(task: &Task, slot: &str, current: &str, own: &str) -> Text {
     text!(
-        "{label}: {slot} is on {current}, its branch is {own}; {} makes {current} its branch",
-        Action::take_branch(label)
+        "{}: {slot} is on {current}, its branch is {own}; {} makes {current} its branch",
+        task.label(),
+        Action::take_branch(task.name())
     )
 }

@@ -12,7 +12,7 @@ use orange_core::history::{AppendSection, ArchiveSection, Event, EventType, Hist
 use orange_core::reconcile::{Broken, Reconciled, begins_anew, differing_fields, last_resort};
 use orange_core::task::{Field, Task};
 use orange_core::task_file::{TaskFile, salvage_body};
-use orange_core::{Action, artifact, gate, machine, text};
+use orange_core::{Action, TaskName, artifact, gate, machine, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
@@ -257,7 +257,7 @@ impl TaskTx<'_> {
             )
             .hint(text!(
                 "{} moves the task to the trash",
-                Action::delete(&self.place.name)
+                Action::delete(TaskName::new("", None, &self.place.name))
             ))
         })
     }

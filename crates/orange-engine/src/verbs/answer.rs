@@ -11,7 +11,7 @@ use crate::views::results::OpenQuestion;
 use crate::views::task;
 use crate::{access, sessions};
 use orange_core::history::payload::{AgentAnswered, AttentionNote};
-use orange_core::history::{Event, EventType, Payload};
+use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
 use orange_core::{Action, text};
@@ -20,8 +20,17 @@ use std::time::{Duration, Instant};
 /// What a task's agents ask and can be answered from here.
 pub fn questions(call: &Call, place: Place) -> Result<(Task, Vec<OpenQuestion>)> {
     let view = task::view(call, place)?;
+    let found = open_questions(call, &view.history);
+    if found.is_empty() {
+        return Err(nothing_asked(call, &view.task, &open_runs(&view.history)));
+    }
+    Ok((view.task, found))
+}
+
+/// What the agents of a task ask and can be answered from here.
+pub fn open_questions(call: &Call, history: &History) -> Vec<OpenQuestion> {
     let mut found = Vec::new();
-    for run in open_runs(&view.history) {
+    for run in open_runs(history) {
         let folder = sessions::run_folder(call, &run.id);
         if !folder.is_alive() {
             continue;
@@ -32,10 +41,7 @@ pub fn questions(call: &Call, place: Place) -> Result<(Task, Vec<OpenQuestion>)>
             question,
         }));
     }
-    if found.is_empty() {
-        return Err(nothing_asked(call, &view.task, &open_runs(&view.history)));
-    }
-    Ok((view.task, found))
+    found
 }
 
 fn nothing_asked(call: &Call, task: &Task, runs: &[Run]) -> Error {
@@ -50,9 +56,11 @@ fn nothing_asked(call: &Call, task: &Task, runs: &[Run]) -> Error {
             "what the {} of {label} asks can only be answered in its window",
             run.role
         )
-        .hint(text!("go there: {}", Action::attach(label))),
-        None => err!(ConditionUnmet, "no agent of {label} asks anything")
-            .hint(text!("{} says what it waits for", Action::explain(label))),
+        .hint(text!("go there: {}", Action::attach(task.name()))),
+        None => err!(ConditionUnmet, "no agent of {label} asks anything").hint(text!(
+            "{} says what it waits for",
+            Action::explain(task.name())
+        )),
     }
 }
 
@@ -151,7 +159,7 @@ fn taken(task: &Task, folder: &RunFolder, id: &str, timeout: Duration) -> Result
     let deadline = Instant::now() + timeout;
     while folder.is_open(id) {
         if Instant::now() >= deadline || !folder.is_alive() {
-            let window = Action::attach(task.label());
+            let window = Action::attach(task.name());
             return Err(
                 err!(Failed, "the agent has not taken the answer").hint(text!(
                     "look at its window, where it can be answered too: {}",

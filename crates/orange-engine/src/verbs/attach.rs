@@ -34,10 +34,13 @@ pub fn attach(call: &Call, place: Place, role: Option<Role>) -> Result<(Task, At
         return Err(
             err!(NotFound, "{label} has no tmux session").hint(match view.task.status {
                 status if !status.has_started() => {
-                    text!("start it: {}", Action::spawn(label, false))
+                    text!("start it: {}", Action::spawn(view.task.name(), false))
                 }
                 status if status.is_active() => {
-                    text!("start its agent again: {}", Action::respawn(label, false))
+                    text!(
+                        "start its agent again: {}",
+                        Action::respawn(view.task.name(), false)
+                    )
                 }
                 _ => text!(
                     "it is over; its screens are in {}",

@@ -88,7 +88,7 @@ pub(crate) fn no_open_children(call: &Call, task: &Task, named: &[Place]) -> Res
     )
     .hint(text!(
         "{} cancels them too, --keep-children leaves them",
-        Action::cancel(label, true)
+        Action::cancel(task.name(), true)
     )))
 }
 

@@ -55,7 +55,7 @@ pub struct Change {
     pub resolution: Option<String>,
     /// Why, for the journal.
     pub reason: Option<String>,
-    /// A person's request for changes: goes into TASK.md and to the worker.
+    /// A person's words for the worker. A request for changes also goes into TASK.md.
     pub message: Option<String>,
 }
 
@@ -133,10 +133,12 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
                 message: Some(message),
                 ..StatusMoved::default()
             });
-            event.append.push(AppendSection {
-                section: "Changes requested".into(),
-                text: message.clone(),
-            });
+            if change.intent == Some(Intent::RequestChanges) {
+                event.append.push(AppendSection {
+                    section: "Changes requested".into(),
+                    text: message.clone(),
+                });
+            }
         }
         events.push(event);
     }
@@ -162,7 +164,7 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
         if let Some(slot) = &after.workspace {
             // It was so when the command came; now it is not any more.
             let old = &tx.task.branch;
-            call.forget_notice(astray(&after.label(), slot, &after.branch, old));
+            call.forget_notice(astray(&after, slot, &after.branch, old));
         }
         tx.write(std::mem::take(&mut events))?;
         tx.follow_session();

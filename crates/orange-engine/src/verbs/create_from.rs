@@ -37,12 +37,10 @@ pub fn earlier(call: &Call, text: &str, project: Option<&str>) -> Result<Earlier
     let place = match find::find(call, text, project) {
         Err(error) if error.code == Code::NotFound => {
             return Err(match trash::find_in_trash(call, text, project) {
-                Ok((place, task)) => {
-                    err!(ConditionUnmet, "{} is deleted", task.label()).hint(text!(
-                        "bring it back first: {}",
-                        Action::restore(format!("{}:{}", place.project, task.label()))
-                    ))
-                }
+                Ok((_, task)) => err!(ConditionUnmet, "{} is deleted", task.label()).hint(text!(
+                    "bring it back first: {}",
+                    Action::restore(task.name())
+                )),
                 Err(_) => error,
             });
         }
@@ -62,8 +60,8 @@ pub fn earlier(call: &Call, text: &str, project: Option<&str>) -> Result<Earlier
         )
         .hint(text!(
             "give it up first: {}; or let it go on: {}",
-            Action::cancel(&label, false),
-            Action::explain(&label)
+            Action::cancel(view.task.name(), false),
+            Action::explain(view.task.name())
         )));
     }
     Ok(Earlier {
@@ -168,10 +166,11 @@ pub(crate) fn note_dependents(call: &Call, origin: &Origin, new: &Task) -> Resul
     };
     for waiting in call.index()?.linked_to("blocked_by", &project, key)? {
         if waiting.id != new.id && waiting.is_live() {
-            let name = waiting.label();
+            let name = waiting.name();
             call.notice(text!(
-                "{name} still waits for {key}: {}",
-                Action::replace_blocker(&name, key.to_string(), new.label())
+                "{} still waits for {key}: {}",
+                waiting.label(),
+                Action::replace_blocker(name, key.to_string(), new.label())
             ));
         }
     }

@@ -63,7 +63,7 @@ fn is_deletable(task: &Task) -> Result<()> {
         )
         .hint(text!(
             "cancel it first: {}",
-            Action::cancel(task.label(), false)
+            Action::cancel(task.name(), false)
         )));
     }
     if let Some(slot) = &task.workspace {
@@ -74,8 +74,8 @@ fn is_deletable(task: &Task) -> Result<()> {
         )
         .hint(text!(
             "{} says why; then {}",
-            Action::show(task.label(), false),
-            Action::retry_hooks(task.label())
+            Action::show(task.name(), false),
+            Action::retry_hooks(task.name())
         )));
     }
     Ok(())

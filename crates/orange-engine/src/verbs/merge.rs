@@ -246,7 +246,7 @@ fn agreed(
     }
     let strategy = wish.strategy.map(|strategy| strategy.to_string());
     let anyway = Action::merge(
-        tx.task.label(),
+        tx.task.name(),
         true,
         strategy,
         wish.push,
@@ -274,7 +274,7 @@ fn left_open(task: &Task, error: &Error, unknown: &Error) -> Error {
     }
     let finishes = text!(
         "the next command finds out what was done and finishes it, as {}",
-        Action::show(label, false)
+        Action::show(task.name(), false)
     );
     Error::new(error.code, message).hint(unknown.hint.clone().unwrap_or(finishes))
 }

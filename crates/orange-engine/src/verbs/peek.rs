@@ -47,14 +47,17 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
         if view.task.status.has_started() {
             err!(NotFound, "{label} has had no {role}").hint(text!(
                 "{} tells which agents it had",
-                Action::show(&label, false)
+                Action::show(view.task.name(), false)
             ))
         } else {
             err!(
                 NotFound,
                 "{label} has not been started, so it has no {role}"
             )
-            .hint(text!("start it: {}", Action::spawn(&label, false)))
+            .hint(text!(
+                "start it: {}",
+                Action::spawn(view.task.name(), false)
+            ))
         }
     })?;
     let alive = run.end.is_none() && sessions::run_folder(call, &run.id).is_alive();
@@ -76,7 +79,10 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
                     NotFound,
                     "the {role} of {label} is gone, and no screen of it was kept"
                 )
-                .hint(text!("{} says what to do", Action::explain(&label)))
+                .hint(text!(
+                    "{} says what to do",
+                    Action::explain(view.task.name())
+                ))
             })?;
             (last_lines(&text, lines), Scrollback::default(), Some(path))
         }

@@ -38,7 +38,7 @@ pub(crate) fn rename_branch(
         )
         .hint(text!(
             "check it out in the worktree, then {}; or choose another name",
-            Action::take_branch(after.label())
+            Action::take_branch(after.name())
         )));
     }
     if git::branch_exists(&project.path, &before.branch)? {

@@ -7,7 +7,7 @@ use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
 use orange_core::workflow::{Intent, Role};
-use orange_core::{Action, Text, text};
+use orange_core::{Action, TaskName, Text, text};
 
 /// A person is not content: the words go into TASK.md and to the worker.
 pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Changed> {
@@ -15,7 +15,10 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
     if message.trim().is_empty() {
         return Err(err!(Usage, "what should be changed?").hint(text!(
             "say it: {}",
-            Action::request_changes("ID", "the button is too small".to_owned())
+            Action::request_changes(
+                TaskName::placeholder(),
+                "the button is too small".to_owned()
+            )
         )));
     }
     let change = Change {
@@ -25,14 +28,18 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
     };
     let history = place.history()?;
     if lost_workspace::runs_in_deleted_folder(call, &history, Role::Worker) {
-        let label = call.store.survey(&place.folder()).task.label();
-        return Err(err!(ConditionUnmet, "the worker of {label} runs in a workspace that was deleted, so it cannot change anything")
-            .hint(text!(
-                "{} checks the branch out again; quit the worker ({}), then ask again: {}",
-                Action::repair(),
-                Action::attach(&label),
-                Action::request_changes(&label, message.trim().to_owned())
-            )));
+        let task = call.store.survey(&place.folder()).task;
+        return Err(err!(
+            ConditionUnmet,
+            "the worker of {} runs in a workspace that was deleted, so it cannot change anything",
+            task.label()
+        )
+        .hint(text!(
+            "{} checks the branch out again; quit the worker ({}), then ask again: {}",
+            Action::repair(),
+            Action::attach(task.name()),
+            Action::request_changes(task.name(), message.trim().to_owned())
+        )));
     }
     let changed = change::change(call, place.clone(), &change);
     changed.map_err(|error| advice_with_text(call, error, &place, message.trim()))
@@ -52,7 +59,7 @@ fn advice_with_text(call: &Call, error: Error, place: &Place, text: &str) -> Err
         return error;
     };
     let task = call.store.survey(&place.folder()).task;
-    let (label, text) = (task.label(), text.to_owned());
+    let text = text.to_owned();
     let way = match task.status {
         status if !status.has_started() => text!(
             "it has not been started; put your text into `## Context` of {}: {text}",
@@ -60,19 +67,19 @@ fn advice_with_text(call: &Call, error: Error, place: &Place, text: &str) -> Err
         ),
         status if status.is_terminal() => text!(
             "it is over; new work from it: {}",
-            Action::create_from(label, false, text)
+            Action::create_from(task.name(), false, text)
         ),
         _ if sessions::live_run(call, &history, Role::Worker).is_some() => text!(
             "its worker gets your text with {}",
-            Action::send(label, None, text)
+            Action::send(task.name(), None, text)
         ),
         _ if sessions::live_run(call, &history, Role::Reviewer).is_some() => text!(
             "its reviewer gets your text with {}",
-            Action::send(label, Role::Reviewer, text)
+            Action::send(task.name(), Role::Reviewer, text)
         ),
         _ => text!(
             "a worker is started with your text by {}",
-            Action::respawn_with(label, text)
+            Action::respawn_with(task.name(), text)
         ),
     };
     // A review that has no verdict yet can also be given one.

@@ -11,7 +11,7 @@ use crate::workspaces::{self, no_workspace};
 use crate::{access, trash, tx};
 use orange_core::history::{Event, Payload, payload};
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, TaskName, text};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ pub struct RescueOwner {
     pub task_id: String,
     /// Its key if it is known, else its id.
     pub label: String,
+    name: TaskName,
     pub repository: PathBuf,
     /// None unless the task is there.
     place: Option<Place>,
@@ -101,6 +102,7 @@ fn rescue_owner_gone(call: &Call, text: &str) -> Result<Option<RescueOwner>> {
                 let stray = strays.join(&rescue.task_id);
                 found.push(RescueOwner {
                     label: rescue.task_id.clone(),
+                    name: TaskName::new("", None, &rescue.task_id),
                     task_id: rescue.task_id,
                     repository: project.path.clone(),
                     place: None,
@@ -134,7 +136,7 @@ pub fn rescues(owner: &RescueOwner) -> Result<Vec<Rescue>> {
 /// One rescue by its name, the beginning of it, or `latest`.
 pub fn rescue_named(owner: &RescueOwner, name: &str) -> Result<Rescue> {
     let mut all = rescues(owner)?;
-    let see = text!("{} shows them", Action::list_rescues(&owner.label));
+    let see = text!("{} shows them", Action::list_rescues(owner.name.clone()));
     if name == "latest" {
         return rescue::latest(&all).cloned().ok_or_else(|| {
             err!(NotFound, "{} has no rescues", owner.label)
@@ -241,6 +243,7 @@ fn owner(task: &Task, repository: PathBuf, place: Option<Place>, folder: &Path) 
     RescueOwner {
         task_id: task.id.clone(),
         label: task.label(),
+        name: task.name(),
         repository,
         place,
         raw_folder: folder.join(RAW),

@@ -35,11 +35,13 @@ pub fn respawn(
     let Some(prompt) = prompt else {
         let back = destination(&tx.task, Intent::TakeBack);
         let hint = match back {
-            _ if !status.has_started() => text!("start it: {}", Action::spawn(&label, false)),
-            Some(back) if tx.task.offers(Intent::TakeBack) => {
-                text!("take it back: {}", Action::move_to(&label, back))
+            _ if !status.has_started() => {
+                text!("start it: {}", Action::spawn(tx.task.name(), false))
             }
-            Some(_) | None => text!("{} says what it waits for", Action::explain(&label)),
+            Some(back) if tx.task.offers(Intent::TakeBack) => {
+                text!("take it back: {}", Action::move_to(tx.task.name(), back))
+            }
+            Some(_) | None => text!("{} says what it waits for", Action::explain(tx.task.name())),
         };
         return Err(err!(
             ConditionUnmet,
@@ -51,17 +53,17 @@ pub fn respawn(
         return Err(
             err!(Conflict, "the {role} of {label} is running").hint(text!(
                 "go to it: {}; or tell it something: {}",
-                Action::attach(&label),
-                Action::send(&label, None, None)
+                Action::attach(tx.task.name()),
+                Action::send(tx.task.name(), None, None)
             )),
         );
     }
     adopted::refuse_second_agent(call, &tx.task, tx.history(), role)?;
     if let Some(why) = tx.retry_acquire()? {
-        let label = tx.commit(Vec::new())?.task.label();
+        let task = tx.commit(Vec::new())?.task;
         return Err(Error::new(Code::ConditionUnmet, why).hint(text!(
             "no agent is started; when that is mended: {}",
-            Action::retry_hooks(label)
+            Action::retry_hooks(task.name())
         )));
     }
     agents::ensure_workspace(&mut tx)?;
@@ -82,7 +84,7 @@ pub fn respawn(
         Begun::Running => {}
         Begun::Nobody(why) => {
             return Err(Error::new(Code::ConditionUnmet, why)
-                .hint(text!("{} chooses one", Action::set_harness(label))));
+                .hint(text!("{} chooses one", Action::set_harness(tx.task.name()))));
         }
     }
     tx.commit(Vec::new())

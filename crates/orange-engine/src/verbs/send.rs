@@ -50,15 +50,15 @@ pub fn send(
         return Err(
             err!(ConditionUnmet, "no {role} of {label} is running").hint(match tx.task.status {
                 status if !status.has_started() => {
-                    text!("start it first: {}", Action::spawn(label, false))
+                    text!("start it first: {}", Action::spawn(tx.task.name(), false))
                 }
                 status if status.is_terminal() => text!(
                     "{label} is {status}; a new task starts again from it: {}",
-                    Action::create_from(label, false, None)
+                    Action::create_from(tx.task.name(), false, None)
                 ),
                 _ => text!(
                     "start one with the message: {}",
-                    Action::respawn(label, true)
+                    Action::respawn(tx.task.name(), true)
                 ),
             }),
         );
@@ -93,8 +93,8 @@ fn refuse_deleted_workspace(tx: &TaskTx<'_>, role: Role) -> Result<()> {
         .hint(text!(
             "{} checks the branch out again; then quit the {role} ({}) and start it with the message: {}",
             Action::repair(),
-            Action::attach(&label),
-            Action::respawn(&label, true)
+            Action::attach(tx.task.name()),
+            Action::respawn(tx.task.name(), true)
         )))
 }
 

@@ -52,7 +52,10 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
             "{label} was started before: it is {}",
             task.status
         )
-        .hint(text!("{} says what it waits for", Action::explain(label))));
+        .hint(text!(
+            "{} says what it waits for",
+            Action::explain(task.name())
+        )));
     }
     if call.caller != Caller::Engine {
         started_by::note_started_by(call, &task.id);

@@ -3,6 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::counts::{Attended, Count, Counts, DAMAGED, QUEUED};
+use crate::sessions::lost_workspace::lost_workspaces;
 use crate::sessions::{self, SessionState};
 use crate::views::list;
 use orange_core::task::{Status, WorkflowName};
@@ -68,9 +69,11 @@ pub fn counts(call: &Call, project: Option<&str>) -> Result<Standing> {
     }
     let live = OnceCell::new();
     let live = || live.get_or_init(|| sessions::live_agents(call));
+    let lost = lost_workspaces(call);
     let is_left = |task: &Attended| {
         let status = task.status.parse().ok();
-        live().session(&task.folder, status, true) == SessionState::Gone
+        let is_lost = lost.keys().any(|id| task.folder.ends_with(id.as_str()));
+        is_lost || live().session(&task.folder, status, true) == SessionState::Gone
     };
     let counts = call.index()?.counts(project, &is_left)?;
     let agents = live().count(project);

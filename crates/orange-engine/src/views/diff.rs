@@ -173,7 +173,7 @@ fn own_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Compariso
         )
         .hint(text!(
             "say where the work goes: {}",
-            Action::set_target(task.label())
+            Action::set_target(task.name())
         )));
     }
     let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
@@ -257,13 +257,13 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
         let hint = if task.status.has_started() {
             text!(
                 "if it has another name now: {}; {} shows what was saved",
-                Action::name_branch(&label),
-                Action::list_rescues(&label)
+                Action::name_branch(task.name()),
+                Action::list_rescues(task.name())
             )
         } else {
             text!(
                 "{label} has not begun; {} starts it",
-                Action::spawn(&label, false)
+                Action::spawn(task.name(), false)
             )
         };
         return Err(Error::new(Code::NotFound, gone).hint(hint));
@@ -287,7 +287,7 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
 fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Result<Comparison> {
     let task = &view.task;
     let label = task.label();
-    let all_of_it = text!("{} shows all of its work", Action::diff(&label));
+    let all_of_it = text!("{} shows all of its work", Action::diff(task.name()));
     let verdict = evidence.verdict.map(|verdict| verdict.said);
     let said = |said: Option<Statement>| said.and_then(|said| said.head);
     let Some(reviewed) = said(evidence.review).or_else(|| said(verdict)) else {

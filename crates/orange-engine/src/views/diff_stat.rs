@@ -112,8 +112,8 @@ pub(crate) fn list_with_diff<T>(
 ) -> Result<T> {
     // A list does not need the registry; without it nobody knows where the branches are.
     let known = Known::of(call.projects().unwrap_or_default());
-    let (shown, moved) = list::ask_index(call, |index, deleted| {
-        index.fresh_list(filter, deleted, |mut listing| {
+    let (shown, moved) = list::ask_index(call, |index, outside| {
+        index.fresh_list(filter, outside, |mut listing| {
             let moved = fill(&known, index, &mut listing.rows);
             (show(listing), moved)
         })
@@ -122,8 +122,8 @@ pub(crate) fn list_with_diff<T>(
         return Ok(shown);
     }
     measure_branches(call, &known, moved);
-    list::ask_index(call, |index, deleted| {
-        let mut listing = index.list(filter, deleted)?;
+    list::ask_index(call, |index, outside| {
+        let mut listing = index.list(filter, outside)?;
         fill(&known, index, &mut listing.rows);
         Ok(show(listing))
     })

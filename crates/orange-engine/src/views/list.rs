@@ -2,19 +2,19 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::{Deleted, Filter, Listed, Listing};
+use crate::index::list::{Filter, Listed, Listing, Outside};
 use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
-use crate::sessions::lost_workspace::{lost_workspaces, mark};
-use crate::sessions::{LiveAgent, LiveAgents, SessionState};
+use crate::sessions::lost_workspace::lost_workspaces;
+use crate::sessions::{self, LiveAgent, LiveAgents, SessionState};
 use crate::trash;
 use crate::views::agents::activity;
 use crate::views::{diff_stat, search};
 use orange_core::exit::{is_expected, role_of};
-use orange_core::id::Key;
 use orange_core::task::Status;
 use orange_core::workflow::Role;
 use serde::Serialize;
+use std::cell::OnceCell;
 
 /// A task in a list: beside its own fields, what others and its agents make of it.
 #[derive(Debug, Serialize)]
@@ -26,6 +26,7 @@ pub struct TaskRow<'a> {
     pub status: Option<Status>,
     damaged: Option<&'a str>,
     attention: Option<&'a str>,
+    needs_me: bool,
     checks_failed: bool,
     waits_for: &'a [String],
     pub session: SessionState,
@@ -58,6 +59,7 @@ impl<'a> TaskRow<'a> {
             status,
             damaged: listed.damaged.as_deref(),
             attention: listed.attention.as_deref(),
+            needs_me: listed.needs_me,
             checks_failed: listed.checks_failed,
             waits_for: &listed.waits_for,
             session: live.session(&listed.folder, status, listed.has_session),
@@ -116,14 +118,9 @@ pub fn list_as<T>(call: &Call, filter: &Filter, show: impl Fn(Listing) -> T) -> 
     refuse_unknown(call, &filter.projects)?;
     let looked_up = search::look_up(call, filter);
     let filter = looked_up.as_ref().unwrap_or(filter);
-    let lost = lost_workspaces(call);
-    let show = |mut listing: Listing| {
-        mark(&mut listing.rows, &lost);
-        show(listing)
-    };
     if !filter.with_diff {
-        return ask_index(call, |index, deleted| {
-            index.fresh_list(filter, deleted, show)
+        return ask_index(call, |index, outside| {
+            index.fresh_list(filter, outside, show)
         });
     }
     diff_stat::list_with_diff(call, filter, show)
@@ -144,16 +141,22 @@ pub(crate) fn refuse_unknown(call: &Call, projects: &[String]) -> Result<()> {
 
 /// The rows of the index as it is.
 pub(crate) fn listed(call: &Call, filter: &Filter) -> Result<Vec<Listed>> {
-    ask_index(call, |index, deleted| Ok(index.list(filter, deleted)?.rows))
+    ask_index(call, |index, outside| Ok(index.list(filter, outside)?.rows))
 }
 
-/// Asks the index something for which it has to know what became of deleted tasks.
+/// Asks the index something for which it has to know what it does not see itself: deleted tasks, agents, workspaces.
 pub(crate) fn ask_index<T>(
     call: &Call,
-    question: impl FnOnce(&Index, &Deleted<'_>) -> Result<T>,
+    question: impl FnOnce(&Index, &Outside<'_>) -> Result<T>,
 ) -> Result<T> {
-    let deleted = |project: &str, key: Key| trash::over_in_trash(call, project, key);
-    question(call.index()?, &deleted)
+    let live = OnceCell::new();
+    let live = || live.get_or_init(|| sessions::live_and_adopted_agents(call));
+    let outside = Outside {
+        deleted: &|project, key| trash::over_in_trash(call, project, key),
+        is_left: &|row| row.has_session && live().is_left(row),
+        lost: &lost_workspaces(call),
+    };
+    question(call.index()?, &outside)
 }
 
 #[cfg(test)]

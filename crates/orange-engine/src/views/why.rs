@@ -23,12 +23,14 @@ use orange_core::task::{Status, Task};
 use orange_core::verification::last_failed;
 use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
 use orange_core::workflow::{Actor, Condition, Intent};
-use orange_core::{Action, Text, text};
+use orange_core::{Action, TaskName, Text, text};
 
 /// Why a task is where it is, and what moves it on.
 #[derive(Debug)]
 pub struct Explanation {
+    /// Its label.
     pub task: String,
+    pub name: TaskName,
     pub status: Status,
     pub reason: Reason,
     pub next: Option<Action>,
@@ -40,9 +42,9 @@ pub struct Explanation {
 /// Why the task is where it is, with what keeps it from going on beside its status.
 pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
     let why = why_of(call, view)?;
-    let label = view.task.label();
     let mut answer = Explanation {
-        task: label.clone(),
+        task: view.task.label(),
+        name: view.task.name(),
         status: view.task.status,
         reason: why.reason,
         next: why.next,
@@ -60,7 +62,7 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
             by_hand,
         };
         answer.needs(if by_hand {
-            Action::edit_task_file(&label)
+            Action::edit_task_file(view.task.name())
         } else {
             Action::repair()
         });
@@ -98,7 +100,7 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
     if view.damaged.is_none() && hook_failed(view) {
         // One that would fail in the same way is no advice.
         let refused = project_consent::start_refused(call, &view.task).map(|refused| refused.next);
-        answer.needs(refused.unwrap_or(Action::retry_hooks(label)));
+        answer.needs(refused.unwrap_or(Action::retry_hooks(view.task.name())));
     }
     Ok(answer)
 }
@@ -110,7 +112,7 @@ impl TaskView {
         if self.lost_workspace.is_some() || hook_failed(self) {
             return None;
         }
-        raised(&self.history).and_then(|event| attention::answer(event, &self.task.label()))
+        raised(&self.history).and_then(|event| attention::answer(event, self.task.name()))
     }
 }
 
@@ -184,7 +186,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         start_refused: match &agent {
             Agent::Gone { .. } if has_unjudged_run(call, view) => Some(StartRefused {
                 why: "nobody has seen to that yet".to_owned(),
-                next: Action::explain(view.task.label()),
+                next: Action::explain(view.task.name()),
             }),
             Agent::Gone { .. } => project_consent::start_refused(call, &view.task),
             Agent::None | Agent::Alive { .. } => None,

@@ -119,12 +119,12 @@ fn no_workspace(task: &Task) -> Error {
     let label = task.label();
     let start = destination(task, Intent::Start).filter(|_| !task.status.has_started());
     let way = match start {
-        Some(start) => text!("{} gives it one", Action::move_to(&label, start)),
+        Some(start) => text!("{} gives it one", Action::move_to(task.name(), start)),
         None if task.status.is_terminal() => text!(
             "it is over; {} shows what was saved of its work",
-            Action::list_rescues(&label)
+            Action::list_rescues(task.name())
         ),
-        None => text!("{} says what it waits for", Action::explain(&label)),
+        None => text!("{} says what it waits for", Action::explain(task.name())),
     };
     err!(
         ConditionUnmet,
@@ -134,6 +134,6 @@ fn no_workspace(task: &Task) -> Error {
     .hint(text!(
         "{}; {} is the folder of its TASK.md",
         way,
-        Action::task_folder(label)
+        Action::task_folder(task.name())
     ))
 }

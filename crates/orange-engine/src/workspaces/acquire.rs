@@ -368,7 +368,7 @@ pub(crate) fn slot_is_ready(call: &Call, task: &Task) -> Result<()> {
         )
         .hint(text!(
             "setup.log in the task's folder says how its setup ended; {} tries again",
-            Action::retry_hooks(task.label())
+            Action::retry_hooks(task.name())
         ))),
     }
 }

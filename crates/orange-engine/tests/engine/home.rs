@@ -331,8 +331,8 @@ impl TestHome {
     pub(crate) fn why(&self, task: &TestTask) -> String {
         self.person(|call| {
             let view = task::view_judged(call, task.place.clone())?;
-            let reason = why::explanation(call, &view)?.reason;
-            Ok(shown(&reason.text(&task.key)))
+            let answer = why::explanation(call, &view)?;
+            Ok(shown(&answer.reason.text(&answer.name)))
         })
         .value()
     }

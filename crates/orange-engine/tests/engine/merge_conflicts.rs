@@ -320,6 +320,6 @@ fn merged_twice_and_a_branch_that_is_gone() {
         &gone,
         &plain(),
         Code::NotFound,
-        &["no branch gone", "Resolve { task: \"TASK-002\" }"],
+        &["no branch gone", "Resolve { task: shop:TASK-002 }"],
     );
 }

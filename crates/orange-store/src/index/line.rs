@@ -1,6 +1,7 @@
 //! A task as one value of the index: what lists show and filter by, and what a refresh compares. SQLite takes
 //! its time for every column of every row and reads whole pages, and a list needs this of every task.
 
+use super::counts::needs_me;
 use super::{Entry, Stamp};
 use orange_core::id::Key;
 
@@ -22,6 +23,8 @@ pub(super) struct Line<'a> {
     pub(super) damaged: Option<&'a str>,
     pub(super) attention: Option<&'a str>,
     pub(super) checks_failed: bool,
+    /// As far as the task itself tells.
+    pub(super) needs_me: bool,
     pub(super) queue: &'a str,
     pub(super) category: &'a str,
     /// One tag a line.
@@ -35,7 +38,7 @@ pub(super) struct Line<'a> {
 /// Stands for a number or the length of a text that is not there.
 const NONE: i64 = -1;
 
-const NUMBERS: usize = 8;
+const NUMBERS: usize = 9;
 const TEXTS: usize = 13;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
@@ -50,6 +53,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         task.priority as i64,
         task.updated_at.as_second(),
         i64::from(entry.checks_failed),
+        i64::from(needs_me(entry)),
     ];
     let tags = task.tags.join("\n");
     let texts: [Option<&str>; TEXTS] = [
@@ -91,7 +95,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     let (mtime, size, inode) = (number()?, number()?, number()?);
     let (indexed_at, key) = (number()?, number()?);
     let (priority, updated_second) = (number()?, number()?);
-    let checks_failed = number()? != 0;
+    let (checks_failed, needs_me) = (number()? != 0, number()? != 0);
     let mut at = 0_usize;
     let mut optional = || -> Option<Option<&str>> {
         let length = number()?;
@@ -122,6 +126,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         damaged,
         attention,
         checks_failed,
+        needs_me,
         queue: text()?,
         category: text()?,
         tags: text()?,
@@ -167,7 +172,7 @@ mod tests {
             ("Grüße\n\u{0}\u{1f}", "pending")
         );
         assert_eq!((line.damaged, line.attention), (None, Some("")));
-        assert!(line.checks_failed);
+        assert!(line.checks_failed && line.needs_me);
         assert_eq!((line.stamp, line.indexed_at), (entry.stamp, 9));
         assert_eq!((line.key, line.priority), (None, 2));
         for end in 0..bytes.len() {

@@ -6,12 +6,13 @@ use super::refresh::{Known, each_line};
 use super::rows::{NOT_OVER, unpacked};
 use super::{DiffStat, Index, answers, counts, open_as_it_is};
 use crate::Store;
+use orange_core::TaskName;
 use orange_core::id::{Key, stored_reference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Listed {
     pub updated_second: i64,
     pub damaged: Option<String>,
     pub attention: Option<String>,
+    /// It waits for a person: by its status, because something is to be looked at, or because its agent is gone.
+    pub needs_me: bool,
     /// Its last check failed, and its base is not known to fail too.
     pub checks_failed: bool,
     /// It has a tmux session, so an agent is expected while it is active.
@@ -41,6 +44,12 @@ pub struct Listed {
     pub waits_for: Vec<String>,
     /// The task as one JSON object; empty unless asked for.
     pub fields: String,
+}
+
+impl Listed {
+    pub fn name(&self) -> TaskName {
+        TaskName::new(&self.project, self.key, &self.id)
+    }
 }
 
 /// What is listed.
@@ -68,6 +77,8 @@ pub struct Filter {
     pub over_since: Option<i64>,
     /// Only tasks that could be started now.
     pub ready: bool,
+    /// Only tasks that wait for a person.
+    pub needs_me: bool,
     pub search: Option<String>,
     /// Folders in whose bodies or histories the searched words stand; filled in by the engine.
     pub found: HashSet<String>,
@@ -97,14 +108,21 @@ struct Blocker {
     status: Option<Status>,
 }
 
-/// Knows the status of tasks that are over and in the trash.
-pub type Deleted<'a> = dyn Fn(&str, Key) -> Option<Status> + 'a;
+/// What the index does not know by itself and a list has to.
+pub struct Outside<'a> {
+    /// The status of a task that is over and in the trash.
+    pub deleted: &'a dyn Fn(&str, Key) -> Option<Status>,
+    /// Whether the agent that a task waits for is gone.
+    pub is_left: &'a dyn Fn(&Listed) -> bool,
+    /// What is to be said of tasks whose workspaces were deleted, by their ids.
+    pub lost: &'a BTreeMap<String, String>,
+}
 
 impl Index {
     /// The tasks a filter lets through, in the order a person wants to see them.
-    pub fn list(&self, filter: &Filter, deleted: &Deleted<'_>) -> Result<Listing> {
+    pub fn list(&self, filter: &Filter, outside: &Outside<'_>) -> Result<Listing> {
         let list =
-            |connection: &Connection| known_list(connection, filter, filter.since(), deleted);
+            |connection: &Connection| known_list(connection, filter, filter.since(), outside);
         let (_, listing) = self.ask(list)?;
         Ok(listing)
     }
@@ -114,25 +132,38 @@ impl Index {
     pub fn fresh_list<T>(
         &self,
         filter: &Filter,
-        deleted: &Deleted<'_>,
+        outside: &Outside<'_>,
         show: impl Fn(Listing) -> T,
     ) -> Result<T> {
         if self.is_fresh() {
-            return self.list(filter, deleted).map(show);
+            return self.list(filter, outside).map(show);
         }
         self.refreshed(filter.since(), |connection, since| {
-            let (known, listing) = known_list(connection, filter, since, deleted)?;
+            let (known, listing) = known_list(connection, filter, since, outside)?;
             Ok((known, show(listing)))
         })
+    }
+}
+
+static NONE_LOST: BTreeMap<String, String> = BTreeMap::new();
+
+impl Outside<'static> {
+    /// Nothing is known but what the index knows.
+    pub(super) fn nothing() -> Outside<'static> {
+        Outside {
+            deleted: &|_, _| None,
+            is_left: &|_| false,
+            lost: &NONE_LOST,
+        }
     }
 }
 
 /// The tasks as index.db has them, without a look at the disk: nothing is written, repaired or waited for, and
 /// where it cannot be read there are none.
 pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
-    let list =
-        |connection: Connection| known_list(&connection, filter, filter.since(), &|_, _| None).ok();
-    let listing = open_as_it_is(store).and_then(list);
+    let listing = open_as_it_is(store).and_then(|connection| {
+        known_list(&connection, filter, filter.since(), &Outside::nothing()).ok()
+    });
     listing.map(|(_, listing)| listing.rows).unwrap_or_default()
 }
 
@@ -147,7 +178,7 @@ impl Filter {
             || self.search.is_some();
         if self.all || self.statuses.iter().any(|status| is_over(status)) {
             None
-        } else if self.ready || !self.statuses.is_empty() {
+        } else if self.ready || self.needs_me || !self.statuses.is_empty() {
             Some(NOT_OVER)
         } else {
             (!chosen).then(|| self.over_since.unwrap_or(NOT_OVER))
@@ -161,7 +192,7 @@ fn known_list(
     connection: &Connection,
     filter: &Filter,
     since: Option<i64>,
-    deleted: &Deleted<'_>,
+    outside: &Outside<'_>,
 ) -> rusqlite::Result<(Known, Listing)> {
     let transaction = connection.unchecked_transaction()?;
     let (mut known, mut rows, mut older) = (Known::default(), Vec::new(), 0);
@@ -179,7 +210,7 @@ fn known_list(
             }
         }
     })?;
-    if since.is_some() && filter.statuses.is_empty() && !filter.ready {
+    if since.is_some() && filter.statuses.is_empty() && !filter.ready && !filter.needs_me {
         let over = |row: &&Listed| row.damaged.is_none() && is_over(&row.status);
         older = counts::over(&transaction, &filter.projects)?
             .saturating_sub(rows.iter().filter(over).count());
@@ -199,7 +230,7 @@ fn known_list(
         rows,
     };
     transaction.commit()?;
-    Ok((known, selected.arranged(&filter, deleted)))
+    Ok((known, selected.arranged(&filter, outside)))
 }
 
 /// Two tables that do not fit together: the index has to be rebuilt.
@@ -209,15 +240,18 @@ fn torn() -> rusqlite::Error {
 }
 
 impl Selected {
-    fn arranged(mut self, filter: &Filter, deleted: &Deleted<'_>) -> Listing {
+    fn arranged(mut self, filter: &Filter, outside: &Outside<'_>) -> Listing {
         let mut rows = std::mem::take(&mut self.rows);
         for row in &mut rows {
-            self.note(row, deleted);
+            self.note(row, outside);
         }
         if filter.ready {
             rows.retain(|row| {
                 is_waiting(&row.status) && row.waits_for.is_empty() && row.damaged.is_none()
             });
+        }
+        if filter.needs_me {
+            rows.retain(|row| row.needs_me);
         }
         sort(&mut rows);
         let found = rows.len();
@@ -227,17 +261,21 @@ impl Selected {
         Listing {
             more: found - rows.len(),
             rows,
-            older: if filter.ready { 0 } else { self.older },
+            older: if filter.ready || filter.needs_me {
+                0
+            } else {
+                self.older
+            },
         }
     }
 
     /// What is to be said of a task because of others.
-    fn note(&self, row: &mut Listed, deleted: &Deleted<'_>) {
+    fn note(&self, row: &mut Listed, outside: &Outside<'_>) {
         if is_waiting(&row.status)
             && let Some(open) = self.waiting.get(&row.number)
         {
             let over = |link: &&Blocker| {
-                link.status.is_none() && deleted(&link.project, link.key).is_some()
+                link.status.is_none() && (outside.deleted)(&link.project, link.key).is_some()
             };
             let open: Vec<Linked> = open
                 .iter()
@@ -252,6 +290,14 @@ impl Selected {
             row.attention
                 .get_or_insert_with(|| "a child was cancelled".to_owned());
         }
+        if let Some(lost) = outside.lost.get(&row.id) {
+            row.attention = Some(match row.attention.take() {
+                Some(before) => format!("{lost}; {before}"),
+                None => lost.clone(),
+            });
+        }
+        let attention = row.attention.is_some() && !is_over(&row.status);
+        row.needs_me = row.needs_me || attention || (outside.is_left)(row);
     }
 }
 
@@ -274,7 +320,8 @@ fn sort(rows: &mut [Listed]) {
     let rank = |row: &Listed| {
         let project = projects.partition_point(|name| *name < row.project) as u64;
         let key = row.key.map_or(u32::MAX, |key| key.0);
-        project << 48
+        u64::from(!row.needs_me) << 63
+            | project << 48
             | attention_order(&row.status) << 40
             | (row.priority as u64) << 32
             | u64::from(key)
@@ -412,6 +459,7 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         updated_second: line.updated_second,
         damaged: line.damaged.map(str::to_owned),
         attention: line.attention.map(str::to_owned),
+        needs_me: line.needs_me,
         checks_failed: line.checks_failed && !is_over(line.status),
         has_session: line.session.is_some(),
         target: line.target.map(str::to_owned),

@@ -1,6 +1,7 @@
 //! Questions to the index: one task by any of its names, its links, who holds a slot.
 
 use super::{Index, answers};
+use orange_core::TaskName;
 use orange_core::id::{Key, stored_reference};
 use orange_core::task::Status;
 use orange_sys::error::Result;
@@ -19,6 +20,10 @@ pub struct Found {
 }
 
 impl Found {
+    pub fn name(&self) -> TaskName {
+        TaskName::new(&self.project, self.key, &self.id)
+    }
+
     /// Its key if it has one, else its id.
     pub fn label(&self) -> String {
         let key = self.key.map(|key| key.to_string());

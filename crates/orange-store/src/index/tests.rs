@@ -1,6 +1,6 @@
 //! The index when its rows do not fit the disk or each other (`#[cfg(test)]`).
 
-use super::list::{Filter, Listed};
+use super::list::{Filter, Listed, Outside};
 use super::*;
 use std::fs;
 
@@ -42,7 +42,7 @@ impl Home {
         *self.index.looked.lock().unwrap() = None;
         let rows = self
             .index
-            .fresh_list(&filter, &|_, _| None, |listing| listing.rows)
+            .fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)
             .unwrap();
         assert!(
             rows.iter()
@@ -135,11 +135,13 @@ fn a_list_looks_at_what_is_not_over() {
             ..Filter::default()
         };
         *home.index.looked.lock().unwrap() = None;
-        let shown = home.index.fresh_list(&filter, &|_, _| None, |listing| {
-            let summaries = listing.rows.into_iter().map(|row| row.summary);
-            let older = (listing.older > 0).then(|| format!("{} older", listing.older));
-            summaries.chain(older).collect()
-        });
+        let shown = home
+            .index
+            .fresh_list(&filter, &Outside::nothing(), |listing| {
+                let summaries = listing.rows.into_iter().map(|row| row.summary);
+                let older = (listing.older > 0).then(|| format!("{} older", listing.older));
+                summaries.chain(older).collect()
+            });
         shown.unwrap()
     };
     write("three", "done", "over");

@@ -141,6 +141,7 @@ pub(crate) fn window<'a>(
         task_id: id,
         run_id: id,
         home_tag: "",
+        title: name,
     }
 }
 

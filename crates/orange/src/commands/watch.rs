@@ -1,5 +1,6 @@
 //! `orange watch`: the monitor without a screen, and a line for everything that happens.
 
+use super::inbox::to_text;
 use crate::output;
 use crate::session::Session;
 use crate::ui::command::spelled;
@@ -12,9 +13,9 @@ use orange_core::text;
 use orange_core::timeline::{self, Weight};
 use orange_engine::Result;
 use orange_engine::background::monitor::Monitor;
-use orange_engine::index::list::Filter;
+use orange_engine::index::list::{Filter, Listed};
 use orange_engine::settings;
-use orange_engine::views::{list, task};
+use orange_engine::views::{inbox, list, task};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -26,7 +27,7 @@ const NAP: Duration = Duration::from_millis(500);
 /// Watch over all agents, and print what happens
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Agents report their own end at once; this notices what ended without a word: a killed tmux server, a reboot.
+It begins with what needs you now, as `orange inbox` lists it. Agents report their own end at once; this notices what ended without a word: a killed tmux server, a reboot.
 
 Examples:
   orange watch
@@ -56,6 +57,13 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
         let projects = session.call.projects().map_or(0, |known| known.len());
         let projects = counted(projects, "project");
         output::say(&format!("watching {projects}; Ctrl-C ends\n"));
+    }
+    if !session.json {
+        let waiting = inbox::inbox(&session.call, &[])?;
+        if !waiting.is_empty() {
+            output::print(&to_text(&waiting, Extent::stdout()));
+            output::print("\n");
+        }
     }
     let mut next = Instant::now();
     let mut told_to_follow = false;
@@ -89,7 +97,7 @@ impl News {
             all: true,
             ..Filter::default()
         };
-        let mut lines: Vec<(Event, String, String)> = Vec::new();
+        let mut lines: Vec<(Event, Listed)> = Vec::new();
         for row in list::list(&session.call, &filter)? {
             let place = session.call.store().place(&row.folder);
             let length = std::fs::metadata(place.journal()).map_or(0, |found| found.len());
@@ -100,22 +108,23 @@ impl News {
             if !print || length <= from {
                 continue;
             }
-            let label = row.key.map_or(row.id, |key| key.to_string());
             for event in task::events_since(&place, from)? {
-                lines.push((event, label.clone(), row.project.clone()));
+                lines.push((event, row.clone()));
             }
         }
-        lines.sort_by_key(|(event, _, _)| event.timestamp);
-        for (event, label, project) in lines {
+        lines.sort_by_key(|(event, _)| event.timestamp);
+        for (event, row) in lines {
+            let label = row.key.map_or(row.id.clone(), |key| key.to_string());
+            let project = &row.project;
             if session.json {
                 output::print_json(&EventLine {
-                    project: &project,
+                    project,
                     task: &label,
                     event: &event,
                 });
             } else if let Some(text) = told(&event) {
                 let at = local(event.timestamp, "%H:%M:%S");
-                let answer = answer(&event, &label).map(|how| text!(" (answer: {})", how));
+                let answer = answer(&event, row.name()).map(|how| text!(" (answer: {})", how));
                 let text = format!("{text}{}", spelled(&answer.unwrap_or_default()));
                 let text = clean(&text);
                 let line = format!("{at} {project} {label} {text}\n");

@@ -5,7 +5,10 @@ use clap::Command;
 use std::fmt::Write;
 
 const GROUPS: &[(&str, &str)] = &[
-    ("Everyday", "new ls attach send diff merge pr status search"),
+    (
+        "Everyday",
+        "new ls inbox attach send diff merge pr status search",
+    ),
     ("Tasks", "task run watch comment review-comment initiative"),
     ("Projects and workspaces", "project workspace export import"),
     (

@@ -1,11 +1,38 @@
 //! Actions as the commands that carry them out, and texts that name them.
 
-use orange_core::Action;
 use orange_core::naming::shell_word;
 use orange_core::text::{Part, Text};
+use orange_core::{Action, TaskName};
+use std::sync::OnceLock;
 
-/// What a person types for an action.
+/// Finds the project that the person is in; asked once there is a task to name.
+type Finder = Box<dyn Fn() -> Option<String> + Send + Sync>;
+static FINDER: OnceLock<Finder> = OnceLock::new();
+static HERE: OnceLock<Option<String>> = OnceLock::new();
+
+/// From now on tasks of the project that it finds are named without it.
+pub(crate) fn set_here(finder: Finder) {
+    let _ = FINDER.set(finder);
+}
+
+fn here() -> Option<&'static str> {
+    let find = || FINDER.get().and_then(|find| find());
+    HERE.get_or_init(find).as_deref()
+}
+
+/// What a person types for an action, where they are.
 pub(crate) fn command(action: &Action) -> String {
+    command_in(here(), action)
+}
+
+/// A task as it is named where the person is.
+pub(crate) fn task_name(task: &TaskName) -> String {
+    task.seen_from(here()).to_owned()
+}
+
+/// The same in a folder of that project; None: anywhere.
+fn command_in(here: Option<&str>, action: &Action) -> String {
+    let named = |task: &TaskName| word(task.seen_from(here));
     // A text that begins like an option is none.
     let text = |text: &Option<String>| match text.as_deref() {
         Some(text) if text.starts_with('-') => format!("-- {}", quoted_text(text)),
@@ -17,14 +44,15 @@ pub(crate) fn command(action: &Action) -> String {
             let path = path.as_deref().map_or("PATH".to_owned(), word);
             format!("orange project add {path}{}", option(" --name", name))
         }
-        Action::AnswerQuestion { task } => format!("orange task answer {task}"),
-        Action::Attach { task } => format!("orange task attach {task}"),
+        Action::AnswerQuestion { task } => format!("orange task answer {}", named(task)),
+        Action::Attach { task } => format!("orange task attach {}", named(task)),
         Action::BranchAt { repository, branch } => {
             format!("git -C {} branch {} COMMIT", word(repository), word(branch))
         }
         Action::Cancel { task, children } => {
             format!(
-                "orange task cancel {task}{}",
+                "orange task cancel {}{}",
+                named(task),
                 flag(*children, " --with-children")
             )
         }
@@ -34,7 +62,7 @@ pub(crate) fn command(action: &Action) -> String {
         Action::CommitEmpty { repository } => {
             format!("git -C {} commit --allow-empty -m start", word(repository))
         }
-        Action::Complete { task } => format!("orange task complete {task}"),
+        Action::Complete { task } => format!("orange task complete {}", named(task)),
         Action::CreateChild {} => "orange task create --parent TASK".to_owned(),
         Action::CreateFrom { task, work, text } => {
             let summary = text
@@ -42,21 +70,25 @@ pub(crate) fn command(action: &Action) -> String {
                 .map(|text| format!(" --summary={}", quoted_text(text)))
                 .unwrap_or_default();
             format!(
-                "orange task create --from {task}{}{summary}",
+                "orange task create --from {}{}{summary}",
+                named(task),
                 flag(*work, " --with-work")
             )
         }
-        Action::Delete { task } => format!("orange task delete {task}"),
-        Action::Diff { task } => format!("orange task diff {task}"),
+        Action::Delete { task } => format!("orange task delete {}", named(task)),
+        Action::Diff { task } => format!("orange task diff {}", named(task)),
         Action::EditSettings {} => "orange config edit".to_owned(),
         Action::EditTaskFile { task } => {
-            format!("${{EDITOR:-vi}} \"$(orange task path {task} --task)/TASK.md\"")
+            format!(
+                "${{EDITOR:-vi}} \"$(orange task path {} --task)/TASK.md\"",
+                named(task)
+            )
         }
         Action::EnlargePool { project, size } => {
             let size = size.map_or("N".to_owned(), |size| size.to_string());
             format!("orange project update {project} --pool-size {size}")
         }
-        Action::Explain { task } => format!("orange task why {task}"),
+        Action::Explain { task } => format!("orange task why {}", named(task)),
         Action::ExplainFields {} => "orange task update --help".to_owned(),
         Action::ExplainSearch {} => "orange search --help".to_owned(),
         Action::FetchAll {} => "git fetch --unshallow".to_owned(),
@@ -68,7 +100,7 @@ pub(crate) fn command(action: &Action) -> String {
         }
         Action::ListDeleted {} => "orange task restore".to_owned(),
         Action::ListHarnesses {} => "orange harness list".to_owned(),
-        Action::ListRescues { task } => format!("orange task rescue list {task}"),
+        Action::ListRescues { task } => format!("orange task rescue list {}", named(task)),
         Action::ListSettings {} => "orange config show".to_owned(),
         Action::ListTasks {} => "orange task list --all".to_owned(),
         Action::Log {} => "orange log".to_owned(),
@@ -89,51 +121,62 @@ pub(crate) fn command(action: &Action) -> String {
                 .map(|text| format!(" --message={}", quoted_text(text)))
                 .unwrap_or_default();
             let force = flag(*force, " --force");
+            let task = named(task);
             format!("orange task merge {task}{strategy}{push}{message}{force}")
         }
         Action::MergeBranch { branch } => format!("git merge {}", word(branch)),
         Action::MoveProject { project } => format!("orange project update {project} --path PATH"),
-        Action::MoveTo { task, status } => format!("orange task update {task} --status {status}"),
-        Action::NameBranch { task } => format!("orange task update {task} --branch NAME"),
+        Action::MoveTo { task, status } => {
+            format!("orange task update {} --status {status}", named(task))
+        }
+        Action::NameBranch { task } => format!("orange task update {} --branch NAME", named(task)),
         Action::Pull {} => "git pull".to_owned(),
         Action::RemoveBlocker { task, blocker } => {
-            let (task, blocker) = (name(task, "TASK"), name(blocker, "TASK"));
+            let task = task.as_ref().map_or("TASK".to_owned(), named);
+            let blocker = name(blocker, "TASK");
             format!("orange task update {task} --remove-blocker {blocker}")
         }
         Action::RemoveBranch {} => "git branch -d NAME".to_owned(),
         Action::RemoveProject { project } => format!("orange project remove {project}"),
         Action::Repair {} => "orange doctor --repair".to_owned(),
         Action::ReplaceBlocker { task, blocker, by } => {
+            let task = named(task);
             format!("orange task update {task} --remove-blocker {blocker} --add-blocker {by}")
         }
         Action::RequestChanges { task, text: asked } => {
-            format!("orange task request-changes {task} {}", text(asked))
+            format!(
+                "orange task request-changes {} {}",
+                named(task),
+                text(asked)
+            )
         }
-        Action::Resolve { task } => format!("orange task resolve {task} --message TEXT"),
+        Action::Resolve { task } => format!("orange task resolve {} --message TEXT", named(task)),
         Action::Respawn { task, message } => {
             format!(
-                "orange task respawn {task}{}",
+                "orange task respawn {}{}",
+                named(task),
                 flag(*message, " --message TEXT")
             )
         }
         Action::RespawnWith { task, text } => {
             let text = quoted_text(text);
+            let task = named(task);
             format!("orange task respawn {task} --role worker --message {text}")
         }
-        Action::Restore { task } => format!("orange task restore {task}"),
-        Action::RetryHooks { task } => format!("orange task retry-hooks {task}"),
+        Action::Restore { task } => format!("orange task restore {}", named(task)),
+        Action::RetryHooks { task } => format!("orange task retry-hooks {}", named(task)),
         Action::Send {
             task,
             role,
             text: said,
         } => {
             let role = option(" --role", &role.map(|role| role.to_string()));
-            format!("orange task send {task}{role} {}", text(said))
+            format!("orange task send {}{role} {}", named(task), text(said))
         }
         Action::SetDefaultBranch { project } => {
             format!("orange project update {project} --default-branch NAME")
         }
-        Action::SetHarness { task } => format!("orange task update {task} --harness NAME"),
+        Action::SetHarness { task } => format!("orange task update {} --harness NAME", named(task)),
         Action::SetPermissions { project, mode } => {
             let mode = name(mode, "MODE");
             format!("orange project update {project} --permissions {mode}")
@@ -141,16 +184,25 @@ pub(crate) fn command(action: &Action) -> String {
         Action::SetSetting { key, value } => {
             format!("orange config set {key} {}", word(value))
         }
-        Action::SetSummary { task } => format!("orange task update {task} --summary TEXT"),
-        Action::SetTarget { task } => format!("orange task update {task} --target-branch BRANCH"),
-        Action::Shell { task } => format!("orange task shell {task}"),
-        Action::Show { task, history } => {
-            format!("orange task show {task}{}", flag(*history, " --history"))
+        Action::SetSummary { task } => format!("orange task update {} --summary TEXT", named(task)),
+        Action::SetTarget { task } => {
+            format!("orange task update {} --target-branch BRANCH", named(task))
         }
-        Action::ShowRescue { task, rescue } => format!("orange task rescue show {task} {rescue}"),
+        Action::Shell { task } => format!("orange task shell {}", named(task)),
+        Action::Show { task, history } => {
+            let history = flag(*history, " --history");
+            format!("orange task show {}{history}", named(task))
+        }
+        Action::ShowRescue { task, rescue } => {
+            format!("orange task rescue show {} {rescue}", named(task))
+        }
         Action::ShowSetting { key } => format!("orange config get {key}"),
         Action::Spawn { task, force } => {
-            format!("orange task spawn {task}{}", flag(*force, " --force"))
+            format!(
+                "orange task spawn {}{}",
+                named(task),
+                flag(*force, " --force")
+            )
         }
         Action::StartReady {} => "orange run --ready".to_owned(),
         Action::StashFile { worktree, path } => {
@@ -161,17 +213,18 @@ pub(crate) fn command(action: &Action) -> String {
             let anew = flag(*anew, "--force-create ");
             format!("git switch {anew}{}", word(branch))
         }
-        Action::TakeBranch { task } => format!("orange task update {task} --branch"),
-        Action::TaskFolder { task } => format!("orange task path {task} --task"),
+        Action::TakeBranch { task } => format!("orange task update {} --branch", named(task)),
+        Action::TaskFolder { task } => format!("orange task path {} --task", named(task)),
         Action::Trust { project, at } => {
             let at = option(" --at", &at.as_deref().map(word));
             format!("orange project trust {project}{at}")
         }
         Action::UnsetSetting { key } => format!("orange config unset {}", name(key, "KEY")),
         Action::Untrack { task, path } => {
-            format!("orange task exec {task} -- git rm --cached {}", word(path))
+            let (task, path) = (named(task), word(path));
+            format!("orange task exec {task} -- git rm --cached {path}")
         }
-        Action::Verify { task } => format!("orange task verify {task}"),
+        Action::Verify { task } => format!("orange task verify {}", named(task)),
         Action::Watch {} => "orange watch".to_owned(),
     }
 }
@@ -194,7 +247,7 @@ fn option(name: &str, value: &Option<String>) -> String {
 
 /// In quotes where a shell would find something in it.
 pub(crate) fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._/:-".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         text.to_owned()
     } else {
@@ -214,9 +267,18 @@ fn quoted_text(text: &str) -> String {
 
 /// A text for a person: actions as commands, times as this place's clock shows them.
 pub(crate) fn spelled(text: &Text) -> String {
+    spelled_in(here(), text)
+}
+
+/// The same for a text that is kept or sent, and may be read anywhere: a task is named with its project.
+pub(crate) fn spelled_anywhere(text: &Text) -> String {
+    spelled_in(None, text)
+}
+
+fn spelled_in(here: Option<&str>, text: &Text) -> String {
     text.spelled(|part| match part {
         Part::Words(words) => words.clone(),
-        Part::Action(action) => format!("`{}`", command(action)),
+        Part::Action(action) => format!("`{}`", command_in(here, action)),
         Part::Time(time) => super::time::time_of_day(*time),
     })
 }
@@ -226,9 +288,25 @@ pub(crate) fn spelled(text: &Text) -> String {
 mod tests {
     use super::*;
 
+    fn task() -> TaskName {
+        TaskName::referred_to("shop", "TASK-001")
+    }
+
     /// What a shell takes each word of a command line for.
     fn words(action: &Action) -> Vec<String> {
-        shlex::split(&command(action)).unwrap()
+        shlex::split(&command_in(Some("shop"), action)).unwrap()
+    }
+
+    #[test]
+    fn a_task_of_another_project_is_named_with_it() {
+        let explain = Action::explain(task());
+        for (here, command) in [
+            (Some("shop"), "orange task why TASK-001"),
+            (Some("web"), "orange task why shop:TASK-001"),
+            (None, "orange task why shop:TASK-001"),
+        ] {
+            assert_eq!(command_in(here, &explain), command);
+        }
     }
 
     #[test]
@@ -241,7 +319,7 @@ mod tests {
             Action::merge_branch(odd),
             Action::stash_file(odd, odd),
             Action::switch(odd, true),
-            Action::untrack("TASK-001", odd),
+            Action::untrack(task(), odd),
         ];
         for action in cases {
             let words = words(&action);
@@ -255,7 +333,7 @@ mod tests {
     fn a_merge_is_advised_as_it_was_asked_for() {
         let merge = |strategy: Option<&str>, push, message: Option<&str>| {
             let [strategy, message] = [strategy, message].map(|text| text.map(str::to_owned));
-            words(&Action::merge("TASK-001", true, strategy, push, message))[3..].join(" ")
+            words(&Action::merge(task(), true, strategy, push, message))[3..].join(" ")
         };
         assert_eq!(merge(None, None, None), "TASK-001 --force");
         assert_eq!(
@@ -266,11 +344,11 @@ mod tests {
 
     #[test]
     fn a_text_is_never_an_option() {
-        let send = |text: &str| words(&Action::send("TASK-001", None, text.to_owned()));
+        let send = |text: &str| words(&Action::send(task(), None, text.to_owned()));
         let end = |words: &[String]| words[words.len() - 2..].join(" ");
         assert_eq!(end(&send("-x it's")), "-- -x it's");
         assert_eq!(end(&send("bigger")), "TASK-001 bigger");
-        let from = Action::create_from("TASK-001", false, "bigger".to_owned());
+        let from = Action::create_from(task(), false, "bigger".to_owned());
         assert_eq!(words(&from).last().unwrap(), "--summary=bigger");
     }
 }

@@ -150,6 +150,8 @@ pub(crate) struct Table<'a> {
     columns: Vec<Column>,
     /// All rows one after the other: one allocation instead of one per row.
     cells: Vec<Cell<'a>>,
+    /// Lines below rows, by the number of the row, in order.
+    notes: Vec<(usize, Cell<'a>)>,
     /// The widest cell of each column, its header included.
     natural: Vec<usize>,
     /// The same as far as it counts.
@@ -162,6 +164,7 @@ impl<'a> Table<'a> {
         Table {
             columns: columns.to_vec(),
             cells: Vec::new(),
+            notes: Vec::new(),
             needed: headers.clone(),
             natural: headers,
         }
@@ -175,6 +178,14 @@ impl<'a> Table<'a> {
             *widest = (*widest).max(cell.width);
             *needed = (*needed).max(cell.counts);
             self.cells.push(cell);
+        }
+    }
+
+    /// A line of its own below the last row, under the first column with a header.
+    pub(crate) fn note(&mut self, note: Cell<'a>) {
+        let rows = self.cells.len() / self.columns.len().max(1);
+        if let Some(last) = rows.checked_sub(1) {
+            self.notes.push((last, note));
         }
     }
 
@@ -201,7 +212,13 @@ impl<'a> Table<'a> {
             line.cell(&Cell::new(header, Style::Dim), slot.width);
         }
         line.end();
-        for row in self.cells.chunks_exact(self.columns.len()) {
+        // Under the first column that has a header: those before it are signs.
+        let signs = shown
+            .iter()
+            .take_while(|slot| self.columns[slot.column].header.is_empty());
+        let indent: usize = signs.map(|slot| slot.width + GAP).sum();
+        let mut notes = self.notes.iter().peekable();
+        for (number, row) in self.cells.chunks_exact(self.columns.len()).enumerate() {
             let mut slots = shown.iter();
             while let Some(slot) = slots.next() {
                 let cell = &row[slot.column];
@@ -220,6 +237,15 @@ impl<'a> Table<'a> {
                 line.cell(cell, width);
             }
             line.end();
+            while let Some((_, note)) = notes.next_if(|(of, _)| *of == number) {
+                line.due = indent;
+                let room = match extent {
+                    Extent::Columns(width) => width.saturating_sub(indent),
+                    Extent::Unlimited => note.width,
+                };
+                line.cell(note, room);
+                line.end();
+            }
         }
     }
 }

@@ -91,7 +91,11 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
     let id = "Zb3kQ9xT1mW7pLr5vNc2Y";
     let file = env.tasks().join("shop").join(id).join("TASK.md");
     let old = fs::read_to_string(&file).unwrap();
-    assert_snapshot!(env.orange(["task", "why", id]), @r###"TASK-003 is working: its worker crashed: its tmux session shop/dark-mode is gone; no "## Handoff" section in TASK.md; next: orange task respawn TASK-003"###);
+    assert_snapshot!(env.orange(["task", "why", id]), @r###"
+    TASK-003 is working
+    its worker crashed: its tmux session shop/dark-mode is gone; no "## Handoff" section in TASK.md
+    next: orange task respawn TASK-003
+    "###);
     // The oldest task has the first key.
     let shown = by_id(&env, id);
     assert_eq!(shown["key"], "TASK-003");

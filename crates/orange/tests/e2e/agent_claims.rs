@@ -70,6 +70,7 @@ const REFUSED: &[&str] = &[
 /// What is not refused: it reads, or is about the agent's own task or run alone.
 const ALLOWED: &[&str] = &[
     "ls",
+    "inbox",
     "diff",
     "status",
     "search",

@@ -59,7 +59,7 @@ fn a_question_is_shown_and_answered_from_the_command_line() {
     }
     let why = env.say(&["task", "why", &task.id]).ok().stdout;
     let asked = "its worker asks permission: May I deploy?";
-    let expected = format!("{} is planning: {asked}; next: {answer}\n", task.key);
+    let expected = format!("{} is planning\n{asked}\nnext: {answer}\n", task.key);
     assert_eq!(why, expected);
     let why = env.say(&["task", "why", &task.id, "--json"]).ok().json();
     assert_eq!(why["why"]["next"], answer.as_str());

@@ -327,7 +327,7 @@ fn only_a_task_that_is_over_can_be_started_again() {
     assert_snapshot!(env.orange(words), @"
     ------- stderr -------
     error: TASK-001 is deleted
-    hint: bring it back first: `orange task restore shop:TASK-001`
+    hint: bring it back first: `orange task restore TASK-001`
     [exit status: 3]
     ");
     // No name is not the beginning of every name.

@@ -169,7 +169,11 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
     ");
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: [TMP]/shop has no commit that its branch could start from; next: git -C [TMP]/shop commit --allow-empty -m start");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
+    TASK-001 is pending
+    [TMP]/shop has no commit that its branch could start from
+    next: git -C [TMP]/shop commit --allow-empty -m start
+    ");
     assert_snapshot!(env.orange(["task", "spawn", "TASK-001"]), @"TASK-001 is queued: [TMP]/shop has no commit that a branch could start from (make a first commit there; it may be empty)");
     assert_snapshot!(env.call(["new", "Add a login form"]).at(env.root().join("bare")).run(), @"
     created TASK-001 Add a login form

@@ -99,7 +99,11 @@ fn the_last_round_leads_to_stuck_and_the_ones_before_do_not() {
     [exit status: 3]
     ");
     env.move_to(&task, "stuck").ok();
-    assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is stuck: it did not pass review after round 2; next: orange task update TASK-001 --status working");
+    assert_snapshot!(env.orange(["task", "why", &task.id]), @"
+    TASK-001 is stuck
+    it did not pass review after round 2
+    next: orange task update TASK-001 --status working
+    ");
     // The number of rounds is a setting.
     std::fs::write(env.home().join("config.yaml"), "review:\n  max_rounds: 1\n").unwrap();
     let second = at(&env, "agent-review");

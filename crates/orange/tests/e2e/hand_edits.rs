@@ -21,7 +21,9 @@ fn a_status_written_by_hand_is_put_back() {
     assert_eq!(rows[0]["status"], "working");
     assert!(task.text().contains("status: done"));
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
-    TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; then: orange task complete TASK-001
+    TASK-001 is working
+    waits for the handoff: no "## Handoff" section in TASK.md
+    then: orange task complete TASK-001
     ------- stderr -------
     note: TASK-001: TASK.md was edited by hand; put back: status done → working
     "###);
@@ -73,7 +75,11 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
         "category: feature\nblocked_by: [TASK-404, nonsense]",
     );
     env.orange(["task", "show", "TASK-001"]).ok();
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is pending: it waits for TASK-404, which does not exist (`orange task restore` lists deleted tasks), so it would wait for ever; next: orange task update TASK-001 --remove-blocker TASK-404");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
+    TASK-001 is pending
+    it waits for TASK-404, which does not exist (`orange task restore` lists deleted tasks), so it would wait for ever
+    next: orange task update TASK-001 --remove-blocker TASK-404
+    ");
     assert_snapshot!(env.orange(["doctor"]), @"
     tasks      ✗ shop:TASK-001: waits for TASK-404, which does not exist
                    by hand: `orange task update TASK-001 --remove-blocker TASK-404`
@@ -151,7 +157,11 @@ fn a_journal_that_is_gone_is_told() {
     assert_eq!(event["fields"]["status"], "working");
     assert!(!task.events().contains(&"task.adopted".to_owned()));
     // It needs attention until the task moves on.
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"TASK-001 is working: waits for the handoff: no "## Handoff" section in TASK.md; needs attention: its history.jsonl was lost, and with it what happened before: its reviews and checks count no more; then: orange task complete TASK-001"###);
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
+    TASK-001 is working
+    waits for the handoff: no "## Handoff" section in TASK.md; needs attention: its history.jsonl was lost, and with it what happened before: its reviews and checks count no more
+    then: orange task complete TASK-001
+    "###);
     env.orange(["task", "stuck", "TASK-001"]).ok();
     assert!(env.show(&task)["attention"].is_null());
     // Any command tells it too.

@@ -16,6 +16,7 @@ fn commands_in_groups_and_topics() {
     Everyday:
       new          Create a task (short for `task create`)
       ls           List tasks (short for `task list`)
+      inbox        List everything that needs you, in all projects
       attach       Go to a task's tmux session (short for `task attach`)
       send         Send a message to a task's agent (short for `task send`)
       diff         Show what a task changed (short for `task diff`)

@@ -231,7 +231,10 @@ fn from_pending_to_done_by_hand() {
       [AGE]  you  moved agent-review → reviewing, review passed
       [AGE]  you  moved reviewing → done
     ");
-    assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is done: its work is merged");
+    assert_snapshot!(env.orange(["task", "why", &task.id]), @"
+    TASK-001 is done
+    its work is merged
+    ");
     assert_eq!(env.keys([""; 0]), ["TASK-001"]);
     assert_eq!(env.keys(["--all"]), ["TASK-001"]);
 }

@@ -200,7 +200,11 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     hint: it is yours to mend
     [exit status: 1]
     ");
-    assert_snapshot!(env.orange(["task", "why", &task.id]), @"TASK-001 is pending: its project shop is not registered, so nothing can be done in its repository; next: orange project add PATH --name shop");
+    assert_snapshot!(env.orange(["task", "why", &task.id]), @"
+    TASK-001 is pending
+    its project shop is not registered, so nothing can be done in its repository
+    next: orange project add PATH --name shop
+    ");
     env.orange(["project", "add", "."]).ok();
     env.orange(["doctor"]).ok();
     env.orange(["task", "why", &task.id])

@@ -19,10 +19,10 @@ fn lists_tell_commits_and_lines() {
     env.commit(&slot, "a", "1\n2\n3\n");
     env.commit(&slot, "README.md", "else\n");
     assert_snapshot!(env.orange(LIST).ok(), @"
-       KEY       STATUS    SUMMARY    DIFF       BRANCH  UPDATED
-    ✎  TASK-001  planning  Some work  +4 −1 (2)  login   [AGE]
-    ✎  TASK-002  planning  Some work             empty   [AGE]
-    ·  TASK-003  pending   Not begun             later   [AGE]
+       KEY       STATUS    SUMMARY    DIFF               BRANCH  UPDATED
+    ✎  TASK-001  planning  Some work  +4 −1 · 2 commits  login   [AGE]
+    ✎  TASK-002  planning  Some work                     empty   [AGE]
+    ·  TASK-003  pending   Not begun                     later   [AGE]
     ");
     let diffs = |task: &serde_json::Value| format!("{} {}", task["key"], task["diff"]);
     let listed: Vec<String> = env.list(["--project", "shop"]).iter().map(diffs).collect();
@@ -35,7 +35,7 @@ fn lists_tell_commits_and_lines() {
         let orange = crate::run::program().display().to_string();
         in_terminal(&env, columns, &format!("NO_COLOR=1 '{orange}' ls"))
     };
-    assert!(list(100).contains("+4 −1 (2)"));
+    assert!(list(100).contains("+4 −1 · 2 commits"));
     for line in list(80).lines().chain(list(60).lines()) {
         assert!(line.chars().count() <= 80, "{line}");
     }

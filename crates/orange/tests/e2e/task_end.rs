@@ -23,7 +23,10 @@ fn cancel() {
         hooks,
         ["kill_reviewer", "kill_session", "release_workspace"]
     );
-    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"TASK-001 is cancelled: it was cancelled; `orange task create --from TASK-001` starts the work again");
+    assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
+    TASK-001 is cancelled
+    it was cancelled; `orange task create --from TASK-001` starts the work again
+    ");
 }
 
 #[test]
@@ -80,7 +83,11 @@ fn what_waits_for_a_cancelled_task_needs_a_person() {
     ·  TASK-002  pending    needs attention: TASK-001 was cancelled · The second  second  [AGE]
     –  TASK-001  cancelled  The first                                             first   [AGE]
     ");
-    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"TASK-002 is pending: it waits for TASK-001, which was cancelled, so it would wait for ever; needs attention: TASK-001, which it waits for, was cancelled; next: orange task update TASK-002 --remove-blocker TASK-001");
+    assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"
+    TASK-002 is pending
+    it waits for TASK-001, which was cancelled, so it would wait for ever; needs attention: TASK-001, which it waits for, was cancelled
+    next: orange task update TASK-002 --remove-blocker TASK-001
+    ");
     env.move_to(&second, "planning")
         .fails_with(3)
         .says("TASK-001 (cancelled)");

@@ -108,7 +108,11 @@ fn a_folder_with_a_link_to_a_task_means_that_task() {
     let slot = env.root().join("slot");
     fs::create_dir_all(slot.join("src")).unwrap();
     symlink(second.file(), slot.join("TASK.md")).unwrap();
-    assert_snapshot!(env.call(["task", "why"]).at(slot.join("src")).run(), @"TASK-002 is pending: nothing is in its way; it has not been started; next: orange task spawn TASK-002");
+    assert_snapshot!(env.call(["task", "why"]).at(slot.join("src")).run(), @"
+    TASK-002 is pending
+    nothing is in its way; it has not been started
+    next: orange task spawn shop:TASK-002
+    ");
     env.call(["task", "update", "--summary", "Changed from inside"])
         .at(slot.join("src"))
         .run()

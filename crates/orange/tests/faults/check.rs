@@ -349,6 +349,7 @@ fn the_index_agrees(env: &Env, listed: &[u8], label: &str) {
                 "damaged",
                 "attention",
                 "checks_failed",
+                "needs_me",
                 "waits_for",
                 "session",
                 "agents",

@@ -4,7 +4,7 @@ use super::why::Conflicts;
 use crate::gate::Gate;
 use crate::task::Status;
 use crate::workflow::Role;
-use crate::{Action, Text, text};
+use crate::{Action, TaskName, Text, text};
 
 /// What a task waits for, or what brought it where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,8 +117,8 @@ pub enum Stuck {
 }
 
 impl Reason {
-    /// The reason as the end of a sentence about the task called `label`.
-    pub fn text(&self, label: &str) -> Text {
+    /// The reason as the end of a sentence about the task.
+    pub fn text(&self, task: &TaskName) -> Text {
         let words = match self {
             Reason::Unregistered(project) => format!(
                 "its project {project} is not registered, so nothing can be done in its repository"
@@ -136,7 +136,7 @@ impl Reason {
                 let gone = format!("it asked questions in TASK.md, then its worker {how}");
                 match refused {
                     Some(why) => format!("{gone}; {why}"),
-                    None => format!("{gone}: start it again with your answer"),
+                    None => format!("{gone}: your answer starts it again"),
                 }
             }
             Reason::Written(gate) => {
@@ -165,13 +165,13 @@ impl Reason {
                 let Conflicts { files, bring } = conflicts;
                 return text!(
                     "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in {}, must bring {bring} in first",
-                    Action::shell(label)
+                    Action::shell(task.clone())
                 );
             }
             Reason::NothingToMerge => {
                 return text!(
                     "it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with {}",
-                    Action::request_changes(label, None)
+                    Action::request_changes(task.clone(), None)
                 );
             }
             Reason::Decision {
@@ -181,7 +181,7 @@ impl Reason {
             } => {
                 let decision = text!(
                     "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
-                    Action::request_changes(label, None)
+                    Action::request_changes(task.clone(), None)
                 );
                 return if concerns.is_empty() {
                     decision
@@ -201,7 +201,7 @@ impl Reason {
             Reason::Cancelled => {
                 return text!(
                     "it was cancelled; {} starts the work again",
-                    Action::create_from(label, false, None)
+                    Action::create_from(task.clone(), false, None)
                 );
             }
             Reason::NotOfThisWorkflow { status, workflow } => {
@@ -239,7 +239,7 @@ impl Reason {
             }
             Reason::LostWorkspace { what } | Reason::AgentAsks { what } => what.clone(),
             Reason::Attention { besides, what } => {
-                return text!("{}; needs attention: {what}", besides.text(label));
+                return text!("{}; needs attention: {what}", besides.text(task));
             }
         };
         words.into()

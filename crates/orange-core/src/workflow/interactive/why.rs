@@ -9,7 +9,7 @@ use crate::machine::{Facts, Situation, meets, open_links};
 use crate::naming::one_line;
 use crate::task::{Status, Task};
 use crate::workflow::Condition;
-use crate::{Action, Text};
+use crate::{Action, TaskName, Text};
 
 /// The answer to `task why`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,8 +121,7 @@ pub struct Conflicts {
 /// Explains a task.
 pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
-    let label = || task.label();
-    let move_to = |status: Status| Action::move_to(label(), status);
+    let move_to = |status: Status| Action::move_to(task.name(), status);
     if around.unregistered && !task.status.is_over() {
         let project = task.project.clone();
         let next = Action::add_project(None, project.clone());
@@ -132,7 +131,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         && gate::verdict(situation.body) == Some(Verdict::Pass)
         && let running @ Some(_) = situation.facts.verifying.clone()
     {
-        let next = Action::verify(label());
+        let next = Action::verify(task.name());
         return Why::waits(Reason::ReviewPassed(running), next);
     }
     match (task.status, &around.agent) {
@@ -151,10 +150,10 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 doing: doing.clone(),
                 owes: owed(situation, around),
             };
-            return Why::waits(reason, Action::attach(label()));
+            return Why::waits(reason, Action::attach(task.name()));
         }
         (Status::Clarification, Agent::Alive { .. }) => {
-            return Why::needs_you(Reason::AsksInFile, Action::send(label(), None, None));
+            return Why::needs_you(Reason::AsksInFile, Action::answer_question(task.name()));
         }
         _ => {}
     }
@@ -163,16 +162,19 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Status::Planning => artifact(situation, Gate::Plan, move_to(Status::Working), None),
         Status::Clarification => match &around.agent {
             Agent::None | Agent::Alive { .. } => {
-                Why::needs_you(Reason::AsksInFile, move_to(Status::Planning))
+                Why::needs_you(Reason::AsksInFile, Action::answer_question(task.name()))
             }
             Agent::Gone { how } => {
-                let (refused, next) = respawn(task, around, true);
+                let (refused, next) = match respawn(task, around, true) {
+                    (None, _) => (None, Action::answer_question(task.name())),
+                    refused => refused,
+                };
                 let how = how.clone();
                 Why::needs_you(Reason::AskedInFile { how, refused }, next)
             }
         },
         Status::Working => {
-            let next = Action::complete(label());
+            let next = Action::complete(task.name());
             let failed_check = around.failed_check.clone();
             artifact(situation, Gate::Handoff, next, failed_check)
         }
@@ -181,7 +183,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Status::Stuck => {
             Why::needs_you(Reason::Stuck(stuck(task, around)), move_to(Status::Working))
         }
-        Status::Delegated => delegated(situation.facts, &move_to),
+        Status::Delegated => delegated(&task.project, situation.facts, &move_to),
         Status::Done => Why::over(Reason::Merged(around.reason.map(str::to_owned))),
         Status::Cancelled => Why::over(Reason::Cancelled),
         Status::Created
@@ -204,7 +206,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
 fn respawn(task: &Task, around: &Surroundings<'_>, with_message: bool) -> (Option<String>, Action) {
     match &around.start_refused {
         Some(StartRefused { why, next }) => (Some(why.clone()), next.clone()),
-        None => (None, Action::respawn(task.label(), with_message)),
+        None => (None, Action::respawn(task.name(), with_message)),
     }
 }
 
@@ -255,13 +257,12 @@ fn round(situation: Situation<'_>, around: &Surroundings<'_>) -> Round {
 
 fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
-    let label = task.label();
     let blocker = |wanted: Option<Status>| {
         let mut links = situation.facts.blockers.iter();
         let found = links.find(|link| link.status == wanted);
         found.map(|link| link.reference.clone())
     };
-    let without = |blocker: &String| Action::remove_blocker(task.label(), blocker.clone());
+    let without = |blocker: &String| Action::remove_blocker(task.name(), blocker.clone());
     if let Some(blocker) = blocker(Some(Status::Cancelled)) {
         let next = without(&blocker);
         return Why::needs_you(Reason::BlockerCancelled(blocker), next);
@@ -273,8 +274,11 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     if let Err(open) = meets(Condition::DependenciesOver, situation) {
         let mut links = situation.facts.blockers.iter();
         let first = links.find(|link| !link.status.is_some_and(Status::is_over));
-        let task = first.map_or_else(String::new, |link| link.reference.clone());
-        return Why::waits(Reason::Blockers(open), Action::explain(task));
+        let first = first.map_or_else(
+            || task.name(),
+            |link| TaskName::referred_to(&task.project, &link.reference),
+        );
+        return Why::waits(Reason::Blockers(open), Action::explain(first));
     }
     if let Err(holders) = meets(Condition::SlotFree, situation) {
         let size = situation.facts.slots.size.saturating_add(1);
@@ -293,7 +297,7 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         let next = Action::trust(&task.project, None);
         return Why::needs_you(Reason::Untrusted(what), next);
     }
-    let spawn = |force: bool| Action::spawn(label, force);
+    let spawn = |force: bool| Action::spawn(task.name(), force);
     if let Some(what) = around.limit.clone() {
         return Why::waits(Reason::Limit(what), spawn(true));
     }
@@ -322,19 +326,19 @@ fn in_review(
 }
 
 fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
-    let (label, target) = (task.label(), around.target.to_owned());
-    let request = |text: String| Action::request_changes(task.label(), text);
+    let target = around.target.to_owned();
+    let request = |text: String| Action::request_changes(task.name(), text);
     if let Some(conflicts) = around.conflicts.clone() {
         let text = format!("bring {} in and resolve the conflicts", conflicts.bring);
         return Why::needs_you(Reason::Conflicts { target, conflicts }, request(text));
     }
     if around.without_work {
-        return Why::needs_you(Reason::NothingToMerge, Action::resolve(label));
+        return Why::needs_you(Reason::NothingToMerge, Action::resolve(task.name()));
     }
     let next = if around.concerns.is_empty() {
-        Action::merge(label, false, None, None, None)
+        Action::merge(task.name(), false, None, None, None)
     } else if around.only_unchecked {
-        Action::verify(label)
+        Action::verify(task.name())
     } else {
         let concerns = one_line(&around.concerns.join("; "));
         request(format!("before a merge, see to this: {concerns}"))
@@ -364,7 +368,7 @@ fn stuck(task: &Task, around: &Surroundings<'_>) -> Stuck {
     }
 }
 
-fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
+fn delegated(project: &str, facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
     let children = &facts.children;
     let gone = children
         .iter()
@@ -372,7 +376,7 @@ fn delegated(facts: &Facts, move_to: &dyn Fn(Status) -> Action) -> Why {
     let mut open_children = children.iter();
     let first = open_children.find(|child| child.status.is_some_and(|s| !s.is_terminal()));
     let next = match first {
-        Some(child) if !gone => Action::explain(&child.reference),
+        Some(child) if !gone => Action::explain(TaskName::referred_to(project, &child.reference)),
         Some(_) | None => move_to(Status::Working),
     };
     Why {

@@ -80,14 +80,14 @@ pub(crate) fn conflict(
     }
     let ask = format!("bring {bring} in and resolve the conflicts");
     let tell = match (task.offers(Intent::RequestChanges), worker) {
-        (true, _) => Action::request_changes(&label, ask),
-        (_, true) => Action::send(&label, None, ask),
-        (_, false) => Action::respawn_with(&label, ask),
+        (true, _) => Action::request_changes(task.name(), ask),
+        (_, true) => Action::send(task.name(), None, ask),
+        (_, false) => Action::respawn_with(task.name(), ask),
     };
     Error::new(Code::Conflict, text).hint(text!(
         "let its agent sort it out: {}; or do it yourself in {}: {}, resolve, commit, then merge again",
         tell,
-        Action::shell(&label),
+        Action::shell(task.name()),
         Action::merge_branch(bring)
     ))
 }

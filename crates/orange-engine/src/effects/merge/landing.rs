@@ -288,7 +288,7 @@ fn push_merge(
                 return Err(err!(Conflict, "nothing was merged: origin has no branch {} any more", task.target)
                     .hint(text!(
                         "choose another target ({}), push that branch again, or merge here alone with --no-push",
-                        Action::set_target(of.label())
+                        Action::set_target(of.name())
                     )));
             }
             worktree::fetch(&task.repository, FETCH)?;
@@ -322,7 +322,7 @@ fn no_branch(of: &Task, repository: &Path) -> Error {
     )
     .hint(text!(
         "if its work got in another way: {}",
-        Action::resolve(of.label())
+        Action::resolve(of.name())
     ))
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn target(of: &Task, task: &Work) -> Result<Target> {
         )
         .hint(text!(
             "create it, or choose another one: {}",
-            Action::set_target(of.label())
+            Action::set_target(of.name())
         ))
     })?;
     Ok(Target {

@@ -44,9 +44,8 @@ fn check_crashed(call: &Call, task: &Listed, status: Status, report: &mut Report
     let history = call.store.place(&task.folder).history()?;
     let end = last_run(&history, role).and_then(|run| run.end);
     if let Some(end) = end.filter(|end| end.how == Ending::Crashed) {
-        let label = task.key.map_or(task.id.clone(), |key| key.to_string());
         let problem = format!("is {status}, and its {role} crashed: {}", end.reason);
-        let how = text!("{} says what to do", Action::explain(label));
+        let how = text!("{} says what to do", Action::explain(task.name()));
         report.by_hand(name_of(task), problem, how);
     }
     Ok(())

@@ -14,7 +14,7 @@ use crate::views::list;
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::naming::counted;
 use orange_core::workflow::Intent;
-use orange_core::{Action, text};
+use orange_core::{Action, TaskName, text};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -128,7 +128,7 @@ fn collect_answers(call: &Call, name: &str, report: &mut Report) -> Option<Resul
             let problem = format!("{name} has given no signal since it started {seconds} s ago");
             let how = text!(
                 "look at its window ({}): it may show a question",
-                Action::attach(&spec.task)
+                Action::attach(TaskName::new("", None, &spec.task))
             );
             report.by_hand(format!("run {}", run.id()), &problem, how);
             silent = Some(problem);
@@ -205,7 +205,7 @@ fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
             format!("its hooks start {program}, which is not there any more"),
             text!(
                 "put Orange there again, or stop the agent and {}",
-                Action::respawn(&spec.task, false)
+                Action::respawn(TaskName::new("", None, &spec.task), false)
             ),
         );
     }

@@ -11,12 +11,12 @@ use crate::tx::racing::kept_texts;
 use crate::views::doctor::Report;
 use crate::views::list;
 use crate::{field_checks, tx};
-use orange_core::Action;
 use orange_core::attention::unreadable;
 use orange_core::history::{Event, EventType};
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::reconcile::Broken;
+use orange_core::{Action, TaskName};
 
 pub(crate) fn check_tasks(call: &Call, report: &mut Report) -> Result<()> {
     // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
@@ -194,7 +194,10 @@ pub(crate) fn check_links(call: &Call, report: &mut Report) -> Result<()> {
             }
             if !is_known {
                 let problem = format!("waits for {reference}, which does not exist");
-                let how = Action::remove_blocker(key.to_string(), reference.clone());
+                let how = Action::remove_blocker(
+                    TaskName::new(&row.project, Some(key), &row.id),
+                    reference.clone(),
+                );
                 report.by_hand(&subject, problem, how);
             }
         }

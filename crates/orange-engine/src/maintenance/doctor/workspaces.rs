@@ -139,7 +139,7 @@ fn check_held(
     let (label, own) = (task.label(), &task.branch);
     if task.status.is_terminal() {
         let problem = format!("{label} is {} and still has it", task.status);
-        return report.by_hand(name, problem, Action::retry_hooks(label));
+        return report.by_hand(name, problem, Action::retry_hooks(task.name()));
     }
     if !folder.is_dir() {
         drop(lock);
@@ -167,7 +167,7 @@ fn check_held(
         && branch != own
     {
         let problem = format!("is on {branch}, {label} works on {own}");
-        let take = Action::take_branch(&label);
+        let take = Action::take_branch(task.name());
         return report.by_hand(name, problem, text!("{} makes {branch} its branch", take));
     }
     match report.checked(name, unfinished_slot(call, task, name)) {
@@ -215,7 +215,7 @@ fn check_detached(
         let branch = &task.branch;
         let how = text!(
             "in {}, {} and merge them, or {} if {branch} has nothing of its own",
-            Action::shell(task.label()),
+            Action::shell(task.name()),
             Action::switch(branch, false),
             Action::switch(branch, true)
         );

@@ -61,7 +61,7 @@ pub(crate) fn work_of(
         )
         .hint(text!(
             "{} gives the slot back; then try again",
-            Action::retry_hooks(label)
+            Action::retry_hooks(old.name())
         )));
     }
     let branch = existing_commit(&project.path, &old.branch)?;
@@ -79,7 +79,7 @@ pub(crate) fn work_of(
         let (name, branch) = (&left.name, &old.branch);
         call.notice(text!(
                 "{label}: rescue {name} was not made at the head of {branch}, so it is not put back; {} says what it holds",
-                Action::show_rescue(&label, name)
+                Action::show_rescue(old.name(), name)
             ));
     }
     let head = match &fitting {

@@ -52,7 +52,10 @@ pub(crate) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
         "{label} works on {}, which is its target too",
         task.branch
     )
-    .hint(text!("choose where it goes: {}", Action::set_target(label))))
+    .hint(text!(
+        "choose where it goes: {}",
+        Action::set_target(task.name())
+    )))
 }
 
 /// What is not to be merged, whatever git says.
@@ -60,20 +63,20 @@ pub(crate) fn mergeable(task: &Task) -> Result<()> {
     let label = task.label();
     match task.status {
         status if status.is_over() => Err(err!(IllegalTransition, "{label} is {status} already")
-            .hint(text!("{} says how", Action::show(label, true)))),
+            .hint(text!("{} says how", Action::show(task.name(), true)))),
         status if status.is_given_up() => Err(err!(
             IllegalTransition,
             "{label} was cancelled, so it is not merged"
         )
         .hint(text!(
             "start again from it: {}",
-            Action::create_from(label, true, None)
+            Action::create_from(task.name(), true, None)
         ))),
         status if !status.has_started() => Err(err!(
             IllegalTransition,
             "{label} is {status}: there is no work to merge yet"
         )
-        .hint(text!("start it: {}", Action::spawn(label, false)))),
+        .hint(text!("start it: {}", Action::spawn(task.name(), false)))),
         _ => Ok(()),
     }
 }
@@ -97,7 +100,7 @@ pub(crate) fn has_work(
         )
         .hint(text!(
             "put them on its branch: in {}, {}",
-            Action::shell(label),
+            Action::shell(task.name()),
             Action::switch(&task.branch, true)
         )));
     }
@@ -107,7 +110,7 @@ pub(crate) fn has_work(
     )
     .hint(text!(
         "if nothing had to be done: {}; if work is not committed yet: {}",
-        Action::resolve(&label),
-        Action::shell(&label)
+        Action::resolve(task.name()),
+        Action::shell(task.name())
     )))
 }

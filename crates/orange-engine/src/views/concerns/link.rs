@@ -38,11 +38,10 @@ pub(crate) fn committed_links(
 }
 
 fn concern(task: &Task, path: &str) -> Concern {
-    let label = task.label();
     Concern {
         remedy: Some(text!(
             "to take it out: {}, then commit that in the workspace",
-            Action::untrack(label, path)
+            Action::untrack(task.name(), path)
         )),
         ..Concern::plain(format!(
             "{path} was committed on its branch as a link; in a workspace that is the link to the task's own file"

@@ -1,15 +1,19 @@
 //! `orange task answer`: what an agent asks, and a person's answer.
 
+use super::{talk, update};
 use crate::completion::{Wanted, tasks};
+use crate::output;
 use crate::session::Session;
-use crate::ui::clean;
+use crate::ui::command::command;
+use crate::ui::{Extent, clean, clean_block, wrapped};
 use clap::Args;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_engine::runs::Answer;
-use orange_engine::views::TaskResult;
+use orange_engine::verbs::answer_clarification::{answer_clarification, questions_in_file};
 use orange_engine::views::results::OpenQuestion;
+use orange_engine::views::{TaskResult, TaskView, task};
 use orange_engine::{Result, err, verbs};
 use serde::Serialize;
 use std::fmt::Write;
@@ -18,7 +22,7 @@ use std::time::Duration;
 /// How long an agent may take to hear an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Answer what an agent asks
+/// Answer what an agent asks, in its window or in TASK.md
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without an answer it shows what is asked. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
@@ -67,6 +71,11 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     if says {
         session.people_only("answer questions")?;
     }
+    let view = task::view(&session.call, place.clone())?;
+    let in_window = !verbs::answer::open_questions(&session.call, &view.history).is_empty();
+    if let Some(asked) = questions_in_file(&view).filter(|_| !in_window) {
+        return clarification(session, args, &view, &asked);
+    }
     let (task, open) = verbs::answer::questions(&session.call, place)?;
     if !says {
         let asked = Questions {
@@ -94,6 +103,42 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     session.finish(result, || format!("{message}\n"))
 }
 
+/// What an agent asks in TASK.md: shown first, and answered if there are words.
+fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &str) -> Result<()> {
+    #[derive(Serialize)]
+    struct Asked<'a> {
+        task: &'a Task,
+        questions: [&'a str; 1],
+    }
+    let label = view.task.label();
+    let shown = match asked {
+        "" => format!("{label}: its agent asks for help, and wrote no questions into TASK.md\n"),
+        asked => {
+            let lines = clean_block(asked);
+            let lines = lines.lines().map(|line| format!("  {line}\n"));
+            format!("{label} asks in TASK.md:\n{}", lines.collect::<String>())
+        }
+    };
+    if args.allow || args.deny {
+        return Err(err!(Usage, "{label} asks for words, not for a yes or no")
+            .hint("give your answer after the task, as text"));
+    }
+    if args.text.is_empty() {
+        let view = Asked {
+            task: &view.task,
+            questions: [asked],
+        };
+        let how = command(&Action::answer_question(view.task.name()));
+        return session.finish(view, || format!("{shown}answer: {how} TEXT\n"));
+    }
+    let words = talk::message(&args.text)?;
+    let changed = answer_clarification(&session.call, view, &words)?;
+    if !session.json {
+        output::print(&wrapped(&shown, Extent::stdout()));
+    }
+    update::finish(session, &changed, &update::moved(&changed), None)
+}
+
 /// The one that was named, or the only one.
 fn chosen<'q>(
     task: &Task,
@@ -110,7 +155,7 @@ fn chosen<'q>(
             )
             .hint(text!(
                 "{} shows what is asked now",
-                Action::answer_question(label)
+                Action::answer_question(task.name())
             ))
         });
     }
@@ -126,7 +171,7 @@ fn chosen<'q>(
             )
             .hint(text!(
                 "add --question and one of {names}; {} shows them",
-                Action::answer_question(label)
+                Action::answer_question(task.name())
             )))
         }
     }

@@ -241,7 +241,11 @@ fn not_started(task: &Task, mut error: Error) -> Error {
     let label = task.label();
     error.message = format!("{label} was created but not started: {}", error.message);
     let hint = error.hint.take().unwrap_or_else(|| "see to that".into());
-    error.hint(text!("{}; then {}", hint, Action::spawn(label, false)))
+    error.hint(text!(
+        "{}; then {}",
+        hint,
+        Action::spawn(task.name(), false)
+    ))
 }
 
 fn read(source: &str) -> Result<String> {

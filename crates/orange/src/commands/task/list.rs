@@ -5,13 +5,13 @@ use super::{status, style, word};
 use crate::commands::at_least_one;
 use crate::completion::{projects, statuses, words};
 use crate::session::Session;
-use crate::ui::command::{flag, spelled};
-use crate::ui::{Cell, Column, Style, Table, relative};
+use crate::ui::command::spelled;
+use crate::ui::{Cell, Column, Extent, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
+use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
-use orange_engine::runs::Doing;
 use orange_engine::sessions::{self, LiveAgents, SessionState};
 use orange_engine::views::{TaskRow, list, list_json};
 use orange_engine::{Result, settings};
@@ -26,6 +26,7 @@ Examples:
   orange ls                              tasks of the project you are in
   orange ls --all                        those too that have been over for long
   orange ls --project shop --status working,stuck
+  orange ls --needs-me                   what waits for you
   orange ls --ready                      what could be started now
   orange ls --search login --json
 
@@ -36,7 +37,7 @@ Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
 
 Agents (second column): ● alive  ✗ one should be and is not  ○ none expected
 
-DIFF: lines added and deleted against the target, and (how many commits). UPDATED: how long ago the task \
+What needs you comes first; a second line says why. DIFF: lines added and deleted against the target, and in how many commits. UPDATED: how long ago the task \
 changed: its status, or another field.")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
@@ -51,6 +52,9 @@ pub(crate) struct ListArgs {
     /// All done and cancelled tasks too, however long ago
     #[arg(long)]
     all: bool,
+    /// Only tasks that wait for you, as in `orange inbox`
+    #[arg(long, conflicts_with = "ready")]
+    needs_me: bool,
     /// Only tasks that could be started now: pending, and nothing they wait for is open
     #[arg(long)]
     ready: bool,
@@ -90,6 +94,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         all: args.all,
         over_since: Some(Timestamp::now().as_second() - kept),
         ready: args.ready,
+        needs_me: args.needs_me,
         search: args.search.clone(),
         limit: args.limit,
         with_fields: session.json,
@@ -177,8 +182,16 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
         .map(|(_, column)| *column)
         .collect();
     let mut table = Table::new(&columns);
+    // Who reads a pipe counts lines: there a row stays one line.
+    let notes_below = Extent::stdout() != Extent::Unlimited;
     for row in rows {
-        let cells = cells(&TaskRow::of(row, live), now);
+        let shown_row = TaskRow::of(row, live);
+        let trouble = if notes_below {
+            None
+        } else {
+            trouble(&shown_row)
+        };
+        let cells = cells(&shown_row, trouble.as_deref(), now);
         table.row(
             cells
                 .into_iter()
@@ -186,11 +199,19 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
                 .filter(|(position, _)| shown(*position))
                 .map(|(_, cell)| cell),
         );
+        if let Some(trouble) = trouble_below(&shown_row).filter(|_| notes_below) {
+            let colour = if row.damaged.is_some() {
+                Style::Red
+            } else {
+                Style::Yellow
+            };
+            table.note(Cell::new(trouble, colour));
+        }
     }
     table.to_text()
 }
 
-fn cells<'a>(shown: &TaskRow<'a>, now: Timestamp) -> [Cell<'a>; 10] {
+fn cells<'a>(shown: &TaskRow<'a>, trouble: Option<&str>, now: Timestamp) -> [Cell<'a>; 10] {
     let row = shown.listed;
     let (sign, colour) = match (&row.damaged, shown.status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
@@ -213,7 +234,7 @@ fn cells<'a>(shown: &TaskRow<'a>, now: Timestamp) -> [Cell<'a>; 10] {
         Cell::from(row.project.as_str()),
         Cell::new(word, colour),
         priority(row.priority),
-        summary(row, shown.halted()),
+        summary(row, trouble),
         diff(row),
         match &row.damaged {
             Some(_) => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
@@ -227,10 +248,13 @@ fn cells<'a>(shown: &TaskRow<'a>, now: Timestamp) -> [Cell<'a>; 10] {
     ]
 }
 
-/// `+120 −4 (3)`: lines, and in how many commits.
+/// `+120 −4 · 3 commits`: lines, and in how many commits.
 fn diff(row: &Listed) -> Cell<'_> {
     match row.diff.as_deref() {
-        Some(stat) if stat.commits > 0 => Cell::from(format!("{} ({})", lines(stat), stat.commits)),
+        Some(stat) if stat.commits > 0 => {
+            let commits = counted(stat.commits as usize, "commit");
+            Cell::from(format!("{} · {commits}", lines(stat)))
+        }
         Some(_) | None => Cell::from(""),
     }
 }
@@ -253,29 +277,47 @@ fn priority(order: i64) -> Cell<'static> {
     }
 }
 
-/// The summary, with what a person should know of the task; trouble stands before it.
-fn summary<'a>(row: &'a Listed, halted: Option<&Doing>) -> Cell<'a> {
-    let checks = flag(row.checks_failed, "✗ checks · ");
+/// What a person should know of a task besides its status: why it needs them, or what keeps it from going on.
+fn trouble(shown: &TaskRow<'_>) -> Option<String> {
+    let row = shown.listed;
     if let Some(damage) = &row.damaged {
+        return Some(damage.clone());
+    }
+    let attention = row.attention.as_ref();
+    let attention = attention.map(|what| format!("needs attention: {what}"));
+    let halted = || Some(spelled(&shown.halted()?.words()));
+    match (row.checks_failed, attention.or_else(halted)) {
+        (true, Some(what)) => Some(format!("✗ checks · {what}")),
+        (true, None) => Some("✗ checks".to_owned()),
+        (false, what) => what,
+    }
+}
+
+/// The same as a sentence of its own, below the row: what its status asks of the person too.
+fn trouble_below(shown: &TaskRow<'_>) -> Option<String> {
+    let row = shown.listed;
+    let info = shown.status?.info();
+    let gone = || {
+        let is_gone = row.needs_me && shown.session == SessionState::Gone;
+        let role = info.expects.filter(|_| is_gone)?;
+        Some(format!("its {role} is gone"))
+    };
+    let asked = || info.notifies.filter(|_| row.needs_me).map(str::to_owned);
+    trouble(shown).or_else(gone).or_else(asked)
+}
+
+/// The summary; where there is no line below it, with the trouble before it.
+fn summary<'a>(row: &'a Listed, trouble: Option<&str>) -> Cell<'a> {
+    if let Some(trouble) = trouble {
+        if row.damaged.is_none() {
+            return Cell::new(format!("{trouble} · {}", row.summary), Style::Yellow);
+        }
         // Its status says that it is damaged; why takes no columns from the others, but what its own row has no use for.
         let (text, counts) = match row.summary.as_str() {
-            "" => (damage.clone(), 0),
-            summary => (format!("{damage} · {summary}"), summary.chars().count()),
+            "" => (trouble.to_owned(), 0),
+            summary => (format!("{trouble} · {summary}"), summary.chars().count()),
         };
         return Cell::new(text, Style::Red).counting(counts).taking();
-    }
-    if let Some(attention) = &row.attention {
-        return Cell::new(
-            format!("{checks}needs attention: {} · {}", attention, row.summary),
-            Style::Yellow,
-        );
-    }
-    if let Some(halted) = halted {
-        let halted = spelled(&halted.words());
-        return Cell::new(format!("{checks}{halted} · {}", row.summary), Style::Yellow);
-    }
-    if row.checks_failed {
-        return Cell::new(format!("{checks}{}", row.summary), Style::Yellow);
     }
     if row.waits_for.is_empty() {
         return match row.summary.as_str() {
@@ -302,7 +344,9 @@ fn nothing(filter: &Filter) -> String {
         || !filter.priorities.is_empty()
         || !filter.tags.is_empty()
         || filter.search.is_some();
-    if filter.ready {
+    if filter.needs_me {
+        format!("no task{place} needs you\n")
+    } else if filter.ready {
         format!("no task{place} is ready to start\n")
     } else if narrowed {
         format!("no task{place} matches\n")

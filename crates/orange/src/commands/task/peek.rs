@@ -26,10 +26,14 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How far back lines are looked for that may have left the screen between two looks.
 const HISTORY: u32 = 1000;
 
+/// How many lines are shown unless said otherwise.
+const LAST: u32 = 20;
+
 /// Show what an agent's window shows
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An agent that is gone left its last screen.
+Shows the last lines of it without frames and empty lines; --screen shows all of it as it is drawn. An agent that is \
+gone left its last screen.
 
 --follow shows it live, on a terminal in place, elsewhere each new line. It goes from the worker to the reviewer and \
 back as the task does, unless --role says whose window; it ends when no agent follows, with q on a terminal, or with \
@@ -38,6 +42,7 @@ Ctrl-C.
 Examples:
   orange task peek TASK-001
   orange task peek TASK-001 --lines 200
+  orange task peek TASK-001 --screen
   orange task peek TASK-001 --follow")]
 pub(crate) struct PeekArgs {
     /// The task (default: the one you are in)
@@ -46,9 +51,12 @@ pub(crate) struct PeekArgs {
     /// The window of the worker or of the reviewer
     #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
-    /// So many lines above the visible screen too
+    /// The last N lines (default: 20); with --screen, so many lines above the visible screen too
     #[arg(long, value_name = "N")]
     lines: Option<u32>,
+    /// The whole window as it is drawn
+    #[arg(long)]
+    screen: bool,
     /// Go on showing it until the agent ends
     #[arg(long, short)]
     follow: bool,
@@ -56,7 +64,11 @@ pub(crate) struct PeekArgs {
 
 pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let screen = peek::peek(&session.call, place.clone(), args.role, args.lines)?;
+    // So many lines may be blank or frames: one screen more is read than is shown.
+    let above = args
+        .lines
+        .filter(|_| args.screen || args.lines > Some(LAST));
+    let screen = peek::peek(&session.call, place.clone(), args.role, above)?;
     if args.follow && screen.alive {
         return follow(session, args, &place);
     }
@@ -72,8 +84,30 @@ pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
         ));
     }
     session.finish_as_it_is(named("screen", &screen), || {
-        format!("{}\n", clean_block(screen.text.trim_end()))
+        let text = clean_block(screen.text.trim_end());
+        let lines = args.lines.unwrap_or(LAST) as usize;
+        if args.screen {
+            format!("{text}\n")
+        } else {
+            last_lines(&text, lines)
+        }
     })
+}
+
+/// The last lines in which something is said, without frames and rules around it.
+fn last_lines(text: &str, most: usize) -> String {
+    let is_drawing = |c: char| matches!(c, '\u{2500}'..='\u{259f}');
+    let said = text.lines().rev().filter_map(|line| {
+        let bare = line.trim_end().trim_end_matches(is_drawing).trim_end();
+        let bare = match bare.trim_start().chars().next() {
+            Some(first) if is_drawing(first) => bare.trim_start().trim_start_matches(is_drawing),
+            _ => bare,
+        };
+        (!bare.trim().is_empty()).then_some(bare)
+    });
+    let mut lines: Vec<&str> = said.take(most).collect();
+    lines.reverse();
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn agent(screen: &Screen) -> String {
@@ -184,4 +218,17 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
         ));
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_lines;
+
+    #[test]
+    fn the_last_lines_are_words_without_their_frame() {
+        let screen = "old\n\n  indented\n╭──────╮\n│ > say it │\n╰──────╯\n────\n  status ▌\n\n";
+        assert_eq!(last_lines(screen, 3), "  indented\n > say it\n  status\n");
+        assert_eq!(last_lines(screen, 1), "  status\n");
+        assert_eq!(last_lines("\n──\n", 5), "");
+    }
 }

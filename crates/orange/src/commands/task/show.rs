@@ -12,7 +12,8 @@ use crate::completion::{Wanted, tasks};
 use crate::session::Session;
 use crate::ui::command::spelled;
 use crate::ui::{
-    Extent, KeyValues, Palette, Style, ago, clean, clean_block, local, terminal_size, wrapped_prose,
+    Extent, KeyValues, Palette, Style, ago, clean, clean_block, local, terminal_size, wrapped,
+    wrapped_prose,
 };
 use clap::Args;
 use orange_core::Timestamp;
@@ -32,7 +33,7 @@ use std::fmt::Write;
 /// Show a task with its fields, links, hooks and text
 #[derive(Debug, Args)]
 #[command(
-    after_help = "On a terminal a long body is cut, and the last line says why the task is where it is.\n\nExamples:\n  orange task show TASK-001\n  orange task show TASK-001 --full | less\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
+    after_help = "On a terminal it fits one screen: --full shows all fields and all of its text. The last lines say why the task is where it is.\n\nExamples:\n  orange task show TASK-001\n  orange task show TASK-001 --full | less\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
     /// The task (default: the one you are in)
@@ -41,7 +42,7 @@ pub(crate) struct ShowArgs {
     /// All of its history, every hook too
     #[arg(long)]
     history: bool,
-    /// All of its body, however long
+    /// All fields and all of its text, however long
     #[arg(long)]
     full: bool,
     /// Measure what its worktree takes on disk, which may take a while
@@ -56,7 +57,7 @@ pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     let last = match extent {
         Extent::Columns(_) if !session.json => {
             let answer = orange_engine::views::why::explanation(&session.call, &view)?;
-            format!("\n{}", why::to_text(&answer, extent))
+            format!("\n{}", why::to_text(&answer))
         }
         _ => String::new(),
     };
@@ -66,13 +67,37 @@ pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
     for entry in detail.task.timeline.iter_mut().flatten() {
         entry.words = spelled(&entry.words).into();
     }
-    session.finish(&detail, || to_text(&detail, args) + &last)
+    session.finish(&detail, || to_text(&detail, args, &last) + &last)
 }
 
-fn to_text(detail: &TaskDetail, args: &ShowArgs) -> String {
+/// How much of a task is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Amount {
+    /// What fits into so many lines.
+    Lines(usize),
+    All,
+}
+
+impl Amount {
+    /// On a terminal one screen, unless all of it is asked for; `last` is printed below.
+    fn of(args: &ShowArgs, last: &str) -> Amount {
+        match (Extent::stdout(), terminal_size()) {
+            (Extent::Columns(_), size) if !args.full && !args.history => {
+                let rows = size.map_or(24, |(_, rows)| usize::from(rows)).max(10);
+                // One for the prompt that comes back, one for the pointer to the rest.
+                Amount::Lines(rows.saturating_sub(last.lines().count() + 2))
+            }
+            _ => Amount::All,
+        }
+    }
+}
+
+fn to_text(detail: &TaskDetail, args: &ShowArgs, last: &str) -> String {
     let palette = Palette::stdout();
     let facts = &detail.task;
     let task = &facts.view.task;
+    let amount = Amount::of(args, last);
+    let is_all = amount == Amount::All;
     let mut text = format!(
         "{} {}\n",
         palette.bold(&task.label()),
@@ -82,19 +107,54 @@ fn to_text(detail: &TaskDetail, args: &ShowArgs) -> String {
             &task.summary
         })
     );
-    fields(facts).render(&mut text, palette);
-    if let Some(state) = &detail.workspace_state {
+    fields(facts, is_all).render(&mut text, palette);
+    if let Some(state) = detail.workspace_state.as_ref().filter(|_| is_all) {
         text.push_str(&workspace::to_text(state, task, palette));
     }
     text.push_str(&evidence::to_text(&facts.evidence));
     text.push_str(&agents::to_text(facts));
-    if let Some(transition) = &facts.view.hooks {
+    let failed = |transition: &&LastTransition| {
+        let mut hooks = transition.hooks.iter();
+        is_all || hooks.any(|hook| hook.reason.is_some())
+    };
+    if let Some(transition) = facts.view.hooks.as_ref().filter(failed) {
         text.push_str(&hooks_text(transition, task));
     }
-    text.push_str(&body(&facts.view, args.full));
     let timeline = facts.timeline.as_deref().unwrap_or_default();
-    text.push_str(&history::to_text(timeline, args.history));
+    let Amount::Lines(room) = amount else {
+        text.push_str(&body(&facts.view));
+        text.push_str(&history::to_text(timeline, args.history));
+        return text;
+    };
+    let extent = Extent::stdout();
+    let mut text = wrapped(&text, extent).into_owned();
+    let happened = wrapped(&history::last(timeline, LAST_EVENTS), extent).into_owned();
+    let used = text.lines().count() + happened.lines().count();
+    let (shown, left) = beginning(&body(&facts.view), room.saturating_sub(used));
+    text.push_str(&shown);
+    text.push_str(&happened);
+    let more = match left {
+        0 => String::new(),
+        lines => format!("{} of its text and ", counted(lines, "more line")),
+    };
+    let more = format!(
+        "… {more}all fields: orange task show {} --full",
+        task.label()
+    );
+    let _ = writeln!(text, "{}", palette.paint(Style::Dim, &more));
     text
+}
+
+/// How many events a screen shows.
+const LAST_EVENTS: usize = 4;
+
+/// As many lines of a text as there is room for, and how many are left out.
+fn beginning(text: &str, room: usize) -> (String, usize) {
+    const LEAST: usize = 4;
+    let lines: Vec<&str> = text.lines().collect();
+    let shown = lines.len().min(room.max(LEAST));
+    let text = lines.iter().take(shown).map(|line| format!("{line}\n"));
+    (text.collect(), lines.len() - shown)
 }
 
 fn hooks_text(transition: &LastTransition, task: &Task) -> String {
@@ -117,32 +177,13 @@ fn hooks_text(transition: &LastTransition, task: &Task) -> String {
     text
 }
 
-/// What people and agents wrote; on a terminal its beginning, unless all of it is asked for.
-fn body(view: &TaskView, full: bool) -> String {
-    let extent = Extent::stdout();
-    // About half of the screen: the rest is for how things stand.
-    let rows = terminal_size().map_or(24, |(_, rows)| usize::from(rows));
-    let most = (rows / 2).clamp(10, 40);
+/// What people and agents wrote.
+fn body(view: &TaskView) -> String {
     let body = clean_block(view.body.trim());
     if body.is_empty() {
         return String::new();
     }
-    let text = wrapped_prose(&body, extent);
-    let lines = text.lines().count();
-    if full || extent == Extent::Unlimited || lines <= most + 1 {
-        return format!("\n{text}\n");
-    }
-    let shown: Vec<&str> = text.lines().take(most).collect();
-    let more = format!(
-        "… {} more lines: `orange task show {} --full`",
-        lines - most,
-        view.task.label()
-    );
-    format!(
-        "\n{}\n{}\n",
-        shown.join("\n"),
-        Palette::stdout().paint(Style::Dim, &more)
-    )
+    format!("\n{}\n", wrapped_prose(&body, Extent::stdout()))
 }
 
 /// The mode that counts for its agents, and who chose it; none without agents.
@@ -161,7 +202,8 @@ fn permissions(chosen: &PermissionMode) -> Option<String> {
     })
 }
 
-fn fields(facts: &TaskFacts) -> KeyValues {
+/// On a screen only what is looked for every day.
+fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
     let view = &facts.view;
     let task = &view.task;
     let now = Timestamp::now();
@@ -195,16 +237,20 @@ fn fields(facts: &TaskFacts) -> KeyValues {
     for path in &view.unmerged {
         lines.add_styled("not merged", path.display().to_string(), Style::Yellow);
     }
-    lines.add("project", task.project.as_str());
+    if is_all {
+        lines.add("project", task.project.as_str());
+    }
     lines.add("branch", branch_line(task));
     if let Some(diff) = facts.diff.as_ref().filter(|diff| diff.stat.commits > 0) {
         let line = format!("{} against {}", stat_text(&diff.stat), diff.target);
         lines.add("diff", line);
     }
     for (name, value) in optional(task) {
-        lines.add(name, value);
+        if is_all || DAILY.contains(&name) {
+            lines.add(name, value);
+        }
     }
-    if let Some(mode) = permissions(&facts.permission_mode) {
+    if let Some(mode) = permissions(&facts.permission_mode).filter(|_| is_all) {
         lines.add("permissions", mode);
     }
     for (name, links) in [
@@ -228,6 +274,9 @@ fn fields(facts: &TaskFacts) -> KeyValues {
     if let Some(usage) = facts.usage {
         lines.add("used", agents::used(usage));
     }
+    if !is_all {
+        return lines;
+    }
     lines.add(
         "created",
         when(now, task.created_at, task.created_by.as_deref()),
@@ -240,6 +289,16 @@ fn fields(facts: &TaskFacts) -> KeyValues {
     lines.add("file", view.path.display().to_string());
     lines
 }
+
+/// Of the optional fields those that stand on a screen.
+const DAILY: &[&str] = &[
+    "priority",
+    "queue",
+    "model",
+    "parent",
+    "pull request",
+    "phase",
+];
 
 fn branch_line(task: &Task) -> String {
     let mut line = task.branch.clone();

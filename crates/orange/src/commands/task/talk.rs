@@ -121,7 +121,7 @@ pub(crate) fn send(session: &Session, args: &SendArgs) -> Result<()> {
             return Err(
                 err!(Failed, "the message to {label} was not delivered: {why}").hint(text!(
                     "it is kept with the task; look at the window: {}",
-                    Action::attach(label)
+                    Action::attach(task.name())
                 )),
             );
         }
@@ -141,7 +141,7 @@ pub(crate) fn request_changes(session: &Session, args: &RequestChangesArgs) -> R
 }
 
 /// The words as they were typed; `-` alone is standard input.
-fn message(words: &[String]) -> Result<String> {
+pub(super) fn message(words: &[String]) -> Result<String> {
     if words == ["-"] {
         input::text(Path::new("-"), 1)
     } else {

@@ -250,7 +250,7 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
         task.status,
         hooks::failed(hook)
     );
-    Err(error.hint(text!("{first}, then {}", Action::retry_hooks(label))))
+    Err(error.hint(text!("{first}, then {}", Action::retry_hooks(task.name()))))
 }
 
 /// As for a task that is created and started at once.

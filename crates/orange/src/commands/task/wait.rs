@@ -97,7 +97,7 @@ fn tell_what_a_start_waits_for(
         None => task.status.as_str(),
     };
     let reason = why::why_of(&session.call, view)?.reason;
-    let because = spelled(&reason.text(&task.label()));
+    let because = spelled(&reason.text(&task.name()));
     let text = format!("{} is {queued}: {because}", task.label());
     if *told != text {
         output::note(&text);
@@ -116,7 +116,10 @@ fn too_late(task: &Task, goal: Goal) -> Error {
         ConditionUnmet,
         "the time is over: {label} {stands} and {not_yet}"
     )
-    .hint(text!("{} says what it waits for", Action::explain(label)))
+    .hint(text!(
+        "{} says what it waits for",
+        Action::explain(task.name())
+    ))
 }
 
 /// What changes when anything happens to the task: lengths and times of its two files.
@@ -159,7 +162,10 @@ fn reached(
             "{label} is {} and will not get to {goal}",
             task.status
         )
-        .hint(text!("{} tells what happened", Action::show(label, false))));
+        .hint(text!(
+            "{} tells what happened",
+            Action::show(task.name(), false)
+        )));
     }
     Ok(None)
 }

@@ -1,17 +1,17 @@
-//! `orange task why`: one line.
+//! `orange task why`: where a task is, what it waits for and what moves it on, a line each.
 
 use crate::completion::{Wanted, tasks};
 use crate::output::named;
 use crate::session::Session;
+use crate::ui::clean;
 use crate::ui::command::{command, spelled};
-use crate::ui::{Extent, clean};
 use clap::Args;
 use orange_core::task::Status;
 use orange_engine::Result;
 use orange_engine::views::{Explanation, task, why};
 use serde::Serialize;
 
-/// Say in one line why a task is where it is and what moves it on
+/// Say why a task is where it is and what moves it on
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  orange task why TASK-002\n  orange task why TASK-002 --json")]
 pub(crate) struct WhyArgs {
@@ -22,7 +22,7 @@ pub(crate) struct WhyArgs {
 
 /// The answer for programs, with the command spelled out.
 #[derive(Serialize)]
-struct Told<'a> {
+pub(crate) struct Told<'a> {
     task: &'a str,
     status: Status,
     because: String,
@@ -31,28 +31,29 @@ struct Told<'a> {
     needs_human: bool,
 }
 
-fn because(answer: &Explanation) -> String {
-    spelled(&answer.reason.text(&answer.task))
+pub(crate) fn because(answer: &Explanation) -> String {
+    spelled(&answer.reason.text(&answer.name))
 }
 
-/// One line; where it does not fit into one, the command has a line of its own.
-pub(super) fn to_text(answer: &Explanation, extent: Extent) -> String {
-    let text = format!(
-        "{} {}: {}",
-        answer.task,
-        answer.status.phrase(),
-        clean(&because(answer))
-    );
-    let Some(command) = answer.next.as_ref().map(command) else {
-        return format!("{text}\n");
-    };
-    let word = if answer.too_early { "then" } else { "next" };
-    let line = format!("{text}; {word}: {command}\n");
-    match extent {
-        Extent::Columns(width) if line.chars().count() > width => {
-            format!("{text}\n{word}: {command}\n")
-        }
-        Extent::Columns(_) | Extent::Unlimited => line,
+/// Three lines: where it is, what it waits for, what to do.
+pub(super) fn to_text(answer: &Explanation) -> String {
+    let state = format!("{} {}", answer.task, answer.status.phrase());
+    let mut text = format!("{state}\n{}\n", clean(&because(answer)));
+    if let Some(command) = answer.next.as_ref().map(command) {
+        let word = if answer.too_early { "then" } else { "next" };
+        text.push_str(&format!("{word}: {command}\n"));
+    }
+    text
+}
+
+pub(crate) fn told(answer: &Explanation) -> Told<'_> {
+    Told {
+        task: &answer.task,
+        status: answer.status,
+        because: because(answer),
+        next: answer.next.as_ref().map(command),
+        too_early: answer.too_early,
+        needs_human: answer.needs_human,
     }
 }
 
@@ -60,13 +61,5 @@ pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = task::view_judged(&session.call, place)?;
     let answer = why::explanation(&session.call, &view)?;
-    let told = Told {
-        task: &answer.task,
-        status: answer.status,
-        because: because(&answer),
-        next: answer.next.as_ref().map(command),
-        too_early: answer.too_early,
-        needs_human: answer.needs_human,
-    };
-    session.finish(named("why", told), || to_text(&answer, Extent::stdout()))
+    session.finish(named("why", told(&answer)), || to_text(&answer))
 }

@@ -10,13 +10,27 @@ use std::fmt::Write;
 /// How many lines are shown unless all are asked for.
 const SHOWN: usize = 15;
 
+/// The last events, without a word about the others.
+pub(super) fn last(timeline: &[TimelineEntry], most: usize) -> String {
+    let told = timeline
+        .iter()
+        .filter(|entry| entry.weight != Weight::Detail);
+    let mut told: Vec<&TimelineEntry> = told.collect();
+    told.drain(..told.len().saturating_sub(most));
+    written(&told, 0, false)
+}
+
 pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
     let told = |entry: &&TimelineEntry| all || entry.weight != Weight::Detail;
     let mut entries: Vec<&TimelineEntry> = timeline.iter().filter(told).collect();
     if !all {
         entries.drain(..entries.len().saturating_sub(SHOWN));
     }
-    let more = timeline.len() - entries.len();
+    written(&entries, timeline.len() - entries.len(), all)
+}
+
+/// `more` that are not shown are told of.
+fn written(entries: &[&TimelineEntry], more: usize, all: bool) -> String {
     if entries.is_empty() {
         return String::new();
     }

@@ -1,0 +1,103 @@
+//! What needs a person, the longest wait first, with the question or the reason in full.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::index::list::{Filter, Listed};
+use crate::verbs::answer;
+use crate::verbs::answer_clarification::questions_in_file;
+use crate::views::list;
+use crate::views::results::OpenQuestion;
+use crate::views::task::{self, TaskView};
+use crate::views::why::{self, Explanation};
+use orange_core::Timestamp;
+use orange_core::attention::raised;
+
+/// One task that waits for a person.
+#[derive(Debug)]
+pub struct InboxItem {
+    pub row: Listed,
+    /// Since when it waits.
+    pub since: Timestamp,
+    /// What an agent asks, word for word: each question with its options.
+    pub questions: Vec<String>,
+    /// None for a task whose files cannot be read: its row says why.
+    pub why: Option<Explanation>,
+}
+
+/// Everything that needs a person in these projects; in all, if none is named.
+pub fn inbox(call: &Call, projects: &[String]) -> Result<Vec<InboxItem>> {
+    let filter = Filter {
+        projects: projects.to_vec(),
+        needs_me: true,
+        ..Filter::default()
+    };
+    let rows = list::list(call, &filter)?.into_iter();
+    let mut items: Vec<InboxItem> = rows.map(|row| item(call, row)).collect();
+    items.sort_by(|one, other| {
+        let order = |item: &InboxItem| (item.since, item.row.updated_second);
+        order(one)
+            .cmp(&order(other))
+            .then_with(|| one.row.folder.cmp(&other.row.folder))
+    });
+    Ok(items)
+}
+
+fn item(call: &Call, row: Listed) -> InboxItem {
+    let updated = Timestamp::from_second(row.updated_second).unwrap_or_default();
+    let view = task::view(call, call.store.place(&row.folder));
+    let explained = view.and_then(|view| Ok((why::explanation(call, &view)?, view)));
+    match explained {
+        Ok((why, view)) => InboxItem {
+            since: since(&view).unwrap_or(updated),
+            questions: questions(call, &view),
+            why: Some(why),
+            row,
+        },
+        Err(error) => {
+            tracing::debug!(%error, folder = row.folder, "a task in the inbox cannot be read");
+            InboxItem {
+                since: updated,
+                questions: Vec::new(),
+                why: None,
+                row,
+            }
+        }
+    }
+}
+
+/// When somebody was asked for: by a remark in the journal, or by the status it came to.
+fn since(view: &TaskView) -> Option<Timestamp> {
+    let asked = raised(&view.history).filter(|_| view.attention.is_some());
+    let here = |event: &&orange_core::history::Event| {
+        event.to.as_deref() == Some(view.task.status.as_str())
+    };
+    let event = asked.or_else(|| view.history.events.iter().rfind(here))?;
+    Some(event.timestamp)
+}
+
+/// What is asked in an agent's window and can be answered from here; else what stands in TASK.md for the person.
+fn questions(call: &Call, view: &TaskView) -> Vec<String> {
+    let open = answer::open_questions(call, &view.history);
+    if !open.is_empty() {
+        return open.iter().map(question_text).collect();
+    }
+    let asked = questions_in_file(view);
+    asked.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+fn question_text(open: &OpenQuestion) -> String {
+    let question = &open.question;
+    if question.asked.is_empty() {
+        return question.text.clone();
+    }
+    let one = |asked: &crate::runs::Asked| {
+        let options = asked.options.iter().map(|option| format!("\n- {option}"));
+        format!("{}{}", asked.question, options.collect::<String>())
+    };
+    question
+        .asked
+        .iter()
+        .map(one)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
