@@ -10,7 +10,11 @@ use crate::views::results::OpenQuestion;
 use crate::views::task::{self, TaskView};
 use crate::views::why::{self, Explanation};
 use orange_core::Timestamp;
+use orange_core::artifact::section;
 use orange_core::attention::raised;
+use orange_core::history::Event;
+use orange_core::task::Task;
+use orange_core::workflow::Intent;
 
 /// One task that waits for a person.
 #[derive(Debug)]
@@ -42,6 +46,29 @@ pub fn inbox(call: &Call, projects: &[String]) -> Result<Vec<InboxItem>> {
     Ok(items)
 }
 
+/// What a task that needs a person asks of them, in one line, as far as its own files say: the first question, or what was
+/// said when it came to its status. Quick enough for every row on a screen.
+pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
+    let snapshot = call.store.read(&call.store.place(&row.folder)).ok()?;
+    let body = snapshot.body();
+    let task = Task {
+        status: row.status.parse().ok()?,
+        ..Task::default()
+    };
+    if task.offers(Intent::Answer) {
+        let asked = body.get(section(body, "Questions")?.content)?;
+        let mut lines = asked.lines().map(str::trim);
+        return lines.find(|line| !line.is_empty()).map(str::to_owned);
+    }
+    // A decision is asked for, whatever brought it there.
+    if task.offers(Intent::Merge) {
+        return None;
+    }
+    let came = |event: &&Event| event.to.as_deref() == Some(row.status.as_str());
+    let event = snapshot.history.events.iter().rfind(came)?;
+    event.reason.clone().filter(|reason| !reason.is_empty())
+}
+
 fn item(call: &Call, row: Listed) -> InboxItem {
     let updated = Timestamp::from_second(row.updated_second).unwrap_or_default();
     let view = task::view(call, call.store.place(&row.folder));
@@ -68,9 +95,7 @@ fn item(call: &Call, row: Listed) -> InboxItem {
 /// When somebody was asked for: by a remark in the journal, or by the status it came to.
 fn since(view: &TaskView) -> Option<Timestamp> {
     let asked = raised(&view.history).filter(|_| view.attention.is_some());
-    let here = |event: &&orange_core::history::Event| {
-        event.to.as_deref() == Some(view.task.status.as_str())
-    };
+    let here = |event: &&Event| event.to.as_deref() == Some(view.task.status.as_str());
     let event = asked.or_else(|| view.history.events.iter().rfind(here))?;
     Some(event.timestamp)
 }

@@ -13,7 +13,7 @@ use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::sessions::{self, LiveAgents, SessionState};
-use orange_engine::views::{TaskRow, list, list_json};
+use orange_engine::views::{TaskRow, inbox, list, list_json};
 use orange_engine::{Result, settings};
 use std::fmt::Write;
 
@@ -108,7 +108,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         let text = if json {
             list_json(&listing.rows, &live)
         } else {
-            as_text(&listing, &filter, &live)
+            as_text(session, &listing, &filter, &live)
         };
         let more = listing.more;
         // The process ends soon: giving back thousands of small pieces of memory one by one only takes time.
@@ -142,10 +142,10 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// The table, and how many of those that are over are not in it.
-fn as_text(listing: &Listing, filter: &Filter, live: &LiveAgents) -> String {
+fn as_text(session: &Session, listing: &Listing, filter: &Filter, live: &LiveAgents) -> String {
     let mut text = match listing.rows.as_slice() {
         [] => nothing(filter),
-        rows => table(rows, live),
+        rows => table(session, rows, live),
     };
     match listing.older {
         0 => {}
@@ -157,7 +157,7 @@ fn as_text(listing: &Listing, filter: &Filter, live: &LiveAgents) -> String {
     text
 }
 
-fn table(rows: &[Listed], live: &LiveAgents) -> String {
+fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
     let now = Timestamp::now();
     let several = rows
         .windows(2)
@@ -184,6 +184,7 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
     let mut table = Table::new(&columns);
     // Who reads a pipe counts lines: there a row stays one line.
     let notes_below = Extent::stdout() != Extent::Unlimited;
+    let mut looks = MOST_LOOKS;
     for row in rows {
         let shown_row = TaskRow::of(row, live);
         let trouble = if notes_below {
@@ -199,7 +200,10 @@ fn table(rows: &[Listed], live: &LiveAgents) -> String {
                 .filter(|(position, _)| shown(*position))
                 .map(|(_, cell)| cell),
         );
-        if let Some(trouble) = trouble_below(&shown_row).filter(|_| notes_below) {
+        if !notes_below {
+            continue;
+        }
+        if let Some(trouble) = trouble_below(session, &shown_row, &mut looks) {
             let colour = if row.damaged.is_some() {
                 Style::Red
             } else {
@@ -293,8 +297,11 @@ fn trouble(shown: &TaskRow<'_>) -> Option<String> {
     }
 }
 
+/// Of so many tasks the question is read from their files; a longer list is not read to its end.
+const MOST_LOOKS: usize = 100;
+
 /// The same as a sentence of its own, below the row: what its status asks of the person too.
-fn trouble_below(shown: &TaskRow<'_>) -> Option<String> {
+fn trouble_below(session: &Session, shown: &TaskRow<'_>, looks: &mut usize) -> Option<String> {
     let row = shown.listed;
     let info = shown.status?.info();
     let gone = || {
@@ -302,7 +309,14 @@ fn trouble_below(shown: &TaskRow<'_>) -> Option<String> {
         let role = info.expects.filter(|_| is_gone)?;
         Some(format!("its {role} is gone"))
     };
-    let asked = || info.notifies.filter(|_| row.needs_me).map(str::to_owned);
+    let asked = || {
+        let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
+        *looks = looks.checked_sub(1)?;
+        Some(match inbox::asked_in_brief(&session.call, row) {
+            Some(asked) => asked,
+            None => in_general,
+        })
+    };
     trouble(shown).or_else(gone).or_else(asked)
 }
 
