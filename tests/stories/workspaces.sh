@@ -38,7 +38,7 @@ git commit -q --allow-empty -m "not pushed, two"
 git clone -q "$stage/origin.git" "$stage/colleague"
 own_head=$(git rev-parse HEAD)
 
-run "orange project add ."
+run "orange project add . --pool-size 2"
 expect "2 workspaces"
 run "orange new 'Add a login form'"
 expect "fetched now; your local main has 2 commits that are not in it"

@@ -13,7 +13,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// Slots a project gets unless the user says otherwise.
+/// Slots of a project of which projects.json says no number; a new one gets `workspace.pool_size`.
 pub const DEFAULT_POOL_SIZE: u32 = 2;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

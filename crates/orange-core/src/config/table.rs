@@ -152,6 +152,12 @@ settings! {
             delete_remote_branch: RemoteBranches = RemoteBranches::Own, read one_of,
             "Which branches of merged tasks are deleted on the remote: those that Orange pushed (own), always, or never.";
     }
+    /// How many workspaces there may be.
+    PoolConfig pool {
+        "workspace.pool_size" => Count, ("5", "8"), No(MACHINE), size: u32 = 5, read above_zero,
+            "How many workspaces a new project may have at once; each is made when it is first needed. Of a project that is \
+             there: `orange project update NAME --pool-size N`.";
+    }
     /// What a workspace gets besides the checkout, and how its work is checked. A repository may say this too, in
     /// `.orange/config.yaml`.
     WorkspaceConfig workspace {

@@ -6,12 +6,12 @@ use crate::error::{Result, err, plain};
 use crate::field_checks::check_branch_name;
 use crate::index::list::{Filter, Listed};
 use crate::maintenance::doctor::workspaces::forget_slot;
-use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
+use crate::projects::{self, Project};
 use crate::runs;
 use crate::verbs::{start, trust};
 use crate::views::list;
 use crate::workspaces::{self, link, verify_slot};
-use crate::{access, git, maintenance, tx};
+use crate::{access, git, maintenance, settings, tx};
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_core::workflow::Role;
@@ -55,6 +55,7 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
         Some(branch) => check_branch(branch)?,
         None => git::default_branch(&repository)?,
     };
+    let pool_size = settings::config(call)?.pool.size;
     let added = projects::change(&call.store, |all| {
         if let Some(known) = projects::at(all, &repository) {
             if add.name.as_ref().is_some_and(|name| *name != known.name) {
@@ -79,7 +80,7 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
             name,
             path: repository.clone(),
             default_branch: default_branch.clone(),
-            pool_size: add.pool_size.unwrap_or(DEFAULT_POOL_SIZE),
+            pool_size: add.pool_size.unwrap_or(pool_size),
             permissions: add.permissions,
             permissions_stated: false,
             other: Map::new(),

@@ -173,6 +173,7 @@ impl TestHome {
         let add = AddProject {
             path: repository.to_owned(),
             name: name.map(str::to_owned),
+            pool_size: Some(2),
             ..AddProject::default()
         };
         self.person(|call| Ok(project::add_project(call, &add)?.project.name))

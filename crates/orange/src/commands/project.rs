@@ -6,8 +6,10 @@ use super::task::word;
 use crate::completion::{branches, projects, words};
 use crate::output::named;
 use crate::session::Session;
+use crate::ui::command::command;
 use crate::ui::{Cell, Column, Style, Table};
 use clap::{Args, Subcommand};
+use orange_core::Action;
 use orange_core::config::Permissions;
 use orange_core::naming::counted;
 use orange_engine::projects::Project;
@@ -65,7 +67,7 @@ struct ProjectFields {
     /// The branch that work starts from and goes to (default: found out)
     #[arg(long, value_name = "BRANCH", add = branches())]
     default_branch: Option<String>,
-    /// How many workspaces it may have at once
+    /// How many workspaces it may have at once (a new project: `workspace.pool_size`)
     #[arg(long, value_name = "N")]
     pool_size: Option<u32>,
     /// What its tasks' agents may do without asking: full, edits or ask
@@ -98,12 +100,12 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                     permissions: args.fields.permissions,
                 },
             )?;
-            let verb = if added.new {
-                "registered"
+            let text = if added.new {
+                registered(&added.project, args.fields.pool_size)
             } else {
-                "already registered:"
+                described(&added.project, "already registered:")
             };
-            one(session, &added.project, verb)
+            told(session, &added.project, &text)
         }
         ProjectCommand::List => {
             let projects = session.call.projects()?;
@@ -137,9 +139,13 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
 }
 
 fn one(session: &Session, project: &Project, verb: &str) -> Result<()> {
-    let text = described(project, verb);
-    let message = text.trim_end();
-    session.finish(Told { project, message }, || text.clone())
+    told(session, project, &described(project, verb))
+}
+
+fn told(session: &Session, project: &Project, text: &str) -> Result<()> {
+    // One line for programs; what else a person is told is in the project.
+    let message = text.lines().next().unwrap_or_default();
+    session.finish(Told { project, message }, || text.to_owned())
 }
 
 #[derive(Serialize)]
@@ -148,17 +154,40 @@ struct Told<'a> {
     message: &'a str,
 }
 
-pub(crate) fn described(project: &Project, verb: &str) -> String {
-    let permissions = match project.permissions {
-        Some(mode) => format!(", permissions {mode}"),
-        None => String::new(),
-    };
+/// What is said of a new project; how many workspaces it has unless somebody said a number.
+pub(crate) fn registered(project: &Project, pool_size: Option<u32>) -> String {
+    if pool_size.is_some() {
+        return described(project, "registered");
+    }
+    let change = command(&Action::enlarge_pool(&project.name, None));
     format!(
-        "{verb} project {} at {} (default branch {}, {}{permissions})\n",
+        "{}{}; change it with `{change}`\n",
+        with_details(project, "registered", None),
+        workspaces(project)
+    )
+}
+
+fn described(project: &Project, verb: &str) -> String {
+    with_details(project, verb, Some(workspaces(project)))
+}
+
+fn workspaces(project: &Project) -> String {
+    counted(project.pool_size as usize, "workspace")
+}
+
+fn with_details(project: &Project, verb: &str, workspaces: Option<String>) -> String {
+    let mut details = vec![format!("default branch {}", project.default_branch)];
+    details.extend(workspaces);
+    details.extend(
+        project
+            .permissions
+            .map(|mode| format!("permissions {mode}")),
+    );
+    format!(
+        "{verb} project {} at {} ({})\n",
         project.name,
         project.path.display(),
-        project.default_branch,
-        counted(project.pool_size as usize, "workspace")
+        details.join(", ")
     )
 }
 

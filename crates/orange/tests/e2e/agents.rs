@@ -54,8 +54,9 @@ impl Agents {
         );
         agents.write("home/orange/config.yaml", config);
         let repository = agents.init_repository("shop");
+        let path = repository.to_str().unwrap();
         agents
-            .orange(["project", "add", repository.to_str().unwrap()])
+            .orange(["project", "add", path, "--pool-size", "2"])
             .ok();
         agents
     }

@@ -159,7 +159,8 @@ impl TestEnvironment {
     pub(crate) fn new() -> TestEnvironment {
         let env = TestEnvironment::empty();
         let repository = env.init_repository("shop");
-        env.orange(["project", "add", repository.to_str().unwrap()])
+        let path = repository.to_str().unwrap();
+        env.orange(["project", "add", path, "--pool-size", "2"])
             .ok();
         env
     }

@@ -124,7 +124,7 @@ fn without_tmux() {
     assert_snapshot!(tried(&env, &env.shop()), @r#"
     $ orange new Add a login form
     ------- stderr -------
-    note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
+    note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     error: cannot start tmux: it is not installed, or not on PATH
     hint: `apt install tmux` or `brew install tmux` installs it; nothing was created, --no-spawn creates it for later
     [exit status: 1]
@@ -135,7 +135,7 @@ fn without_tmux() {
     [TIME] error command  cannot start tmux: it is not installed, or not on PATH code=failed by=you command="new Add a login form" source="No such file or directory (os error 2)"
     $ orange watch --once
     $ orange project add .
-    already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)
+    already registered: project shop at [TMP]/shop (default branch main, 5 workspaces)
     "#);
     assert_snapshot!(env.orange(["demo"]), @"
     ------- stderr -------
@@ -167,7 +167,7 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
       queued   [TMP]/shop has no commit that a branch could start from (make a first commit there; it may be empty)
     next: orange task why TASK-001
     ------- stderr -------
-    note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
+    note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
     TASK-001 is pending
@@ -183,7 +183,7 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
       queued   [TMP]/bare has no commit that a branch could start from (make a first commit there; it may be empty)
     next: orange task why TASK-001
     ------- stderr -------
-    note: registered project bare at [TMP]/bare (default branch main, 2 workspaces)
+    note: registered project bare at [TMP]/bare (default branch main); 5 workspaces; change it with `orange project update bare --pool-size N`
     ");
     env.commit(&env.shop(), "README.md", "first");
     // Whoever looks after the queue may have started it by then.

@@ -35,7 +35,9 @@ impl Merges {
         let env = TestEnvironment::unregistered();
         env.commit(&env.shop(), "lines", LINES);
         let path = env.shop();
-        env.orange(["project", "add", path.to_str().unwrap()]).ok();
+        let path = path.to_str().unwrap();
+        env.orange(["project", "add", path, "--pool-size", "2"])
+            .ok();
         Merges { env }
     }
 

@@ -7,8 +7,11 @@ use insta::assert_snapshot;
 fn add_list_update_remove() {
     let env = TestEnvironment::unregistered();
     assert_snapshot!(env.orange(["project", "list"]), @"no projects yet; register one with `orange project add PATH`");
-    assert_snapshot!(env.orange(["project", "add", "."]), @"registered project shop at [TMP]/shop (default branch main, 2 workspaces)");
-    assert_snapshot!(env.orange(["project", "add"]), @"already registered: project shop at [TMP]/shop (default branch main, 2 workspaces)");
+    assert_snapshot!(env.orange(["project", "add", "."]), @"
+    registered project shop at [TMP]/shop (default branch main)
+    5 workspaces; change it with `orange project update shop --pool-size N`
+    ");
+    assert_snapshot!(env.orange(["project", "add"]), @"already registered: project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "5"]), @"updated project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "list"]), @"
     PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
@@ -88,7 +91,10 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
 fn a_second_repository_of_the_same_name_gets_a_number() {
     let env = TestEnvironment::new();
     let second = env.init_repository("other/shop");
-    assert_snapshot!(env.call(["project", "add"]).at(&second).run(), @"registered project shop-2 at [TMP]/other/shop (default branch main, 2 workspaces)");
+    assert_snapshot!(env.call(["project", "add"]).at(&second).run(), @"
+    registered project shop-2 at [TMP]/other/shop (default branch main)
+    5 workspaces; change it with `orange project update shop-2 --pool-size N`
+    ");
     let third = env.init_repository("third/shop");
     assert_snapshot!(env.call(["project", "add", "--name", "shop"]).at(&third).run(), @"
     ------- stderr -------
@@ -400,4 +406,40 @@ fn a_repository_that_is_away_stays_registered_and_what_is_lost_is_named() {
         ));
     assert_eq!(registered(&env, "away")["default_branch"], "trunk");
     assert!(registered(&env, "evil").is_null());
+}
+
+#[test]
+fn a_new_project_has_as_many_workspaces_as_the_setting_says() {
+    let env = TestEnvironment::unregistered();
+    let size = |env: &TestEnvironment, name: &str| {
+        let listed = env.orange(["project", "list", "--json"]).ok().json();
+        let projects = listed["projects"].as_array().unwrap().clone();
+        let found = projects.iter().find(|project| project["name"] == name);
+        found.unwrap()["pool_size"].as_u64().unwrap()
+    };
+    env.orange(["new", "Add a login form"])
+        .ok()
+        .says("5 workspaces; change it with `orange project update shop --pool-size N`");
+    assert_eq!(size(&env, "shop"), 5);
+    // None is made before it is needed.
+    assert!(!env.home().join("workspaces/shop--1").exists());
+    env.orange(["config", "set", "workspace.pool_size", "8"])
+        .ok();
+    assert_eq!(size(&env, "shop"), 5, "it keeps its own");
+    let books = env.init_repository("books");
+    env.orange(["project", "add", books.to_str().unwrap()])
+        .ok()
+        .says("8 workspaces; change it with");
+    assert_eq!(size(&env, "books"), 8);
+    let mail = env.init_repository("mail");
+    let mail = mail.to_str().unwrap();
+    env.orange(["project", "add", mail, "--pool-size", "3"])
+        .ok()
+        .says("3 workspaces")
+        .silent_about("change it with");
+    assert_eq!(size(&env, "mail"), 3);
+    for wrong in ["0", "-1", "many", "1.5"] {
+        env.orange(["config", "set", "--", "workspace.pool_size", wrong])
+            .fails_with(2);
+    }
 }

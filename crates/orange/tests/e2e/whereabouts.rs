@@ -15,11 +15,11 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
+    note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
     PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
-    shop     main    2           -            [TMP]/shop
+    shop     main    5           -            [TMP]/shop
     ");
 }
 
@@ -160,7 +160,7 @@ fn a_repository_without_commits() {
       file     [HOME]/tasks/fresh/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project fresh at [TMP]/fresh (default branch trunk, 2 workspaces)
+    note: registered project fresh at [TMP]/fresh (default branch trunk); 5 workspaces; change it with `orange project update fresh --pool-size N`
     ");
 }
 
@@ -178,7 +178,7 @@ fn a_bare_repository() {
       file     [HOME]/tasks/shop-bare/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project shop-bare at [TMP]/shop-bare.git (default branch main, 2 workspaces)
+    note: registered project shop-bare at [TMP]/shop-bare.git (default branch main); 5 workspaces; change it with `orange project update shop-bare --pool-size N`
     ");
 }
 
@@ -192,7 +192,7 @@ fn a_detached_head_changes_nothing() {
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
+    note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
 }
 
@@ -209,7 +209,7 @@ fn a_default_branch_of_another_name_is_found() {
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project shop at [TMP]/shop (default branch trunk, 2 workspaces)
+    note: registered project shop at [TMP]/shop (default branch trunk); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
     let shown = env
         .orange(["task", "show", "TASK-001", "--json"])
@@ -224,7 +224,10 @@ fn the_remote_says_which_branch_is_the_default_one() {
     let origin = env.init_repository("origin");
     env.git(&origin, &["checkout", "-q", "-b", "develop"]);
     env.git(&env.root(), &["clone", "-q", "origin", "shop"]);
-    assert_snapshot!(env.orange(["project", "add"]), @"registered project shop at [TMP]/shop (default branch develop, 2 workspaces)");
+    assert_snapshot!(env.orange(["project", "add"]), @"
+    registered project shop at [TMP]/shop (default branch develop)
+    5 workspaces; change it with `orange project update shop --pool-size N`
+    ");
 }
 
 #[test]
@@ -237,7 +240,7 @@ fn spaces_and_other_letters_in_a_path() {
       file     [HOME]/tasks/Mein-Käse--neu/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project Mein-Käse--neu at [TMP]/Mein Käse (neu) (default branch main, 2 workspaces)
+    note: registered project Mein-Käse--neu at [TMP]/Mein Käse (neu) (default branch main); 5 workspaces; change it with `orange project update Mein-Käse--neu --pool-size N`
     ");
     env.call(["ls"])
         .at(&folder)
@@ -259,14 +262,14 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-001
     ------- stderr -------
-    note: registered project shop at [TMP]/shop (default branch main, 2 workspaces)
+    note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
     env.git(&origin, &["config", "receive.denyCurrentBranch", "ignore"]);
     env.git(&env.shop(), &["push", "-q", "origin", "main"]);
     env.orange(["new", "Nothing to tell"])
         .ok()
         .silent_about("that are not in it");
-    assert_snapshot!(env.orange(["new", "from-local", "Begin here", "--base", "main"]), @"
+    assert_snapshot!(env.orange(["task", "create", "from-local", "Begin here", "--base", "main"]), @"
     created TASK-003 Begin here
       branch   from-local (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md

@@ -17,7 +17,8 @@ fn made(init: &[&str]) -> TestEnvironment {
 
 fn add(env: &TestEnvironment, repository: &Path) {
     let path = repository.to_str().unwrap();
-    env.orange(["project", "add", path, "--name", "shop"]).ok();
+    env.orange(["project", "add", path, "--name", "shop", "--pool-size", "2"])
+        .ok();
 }
 
 /// What a task must not touch: the user's branch, commit, index and files.

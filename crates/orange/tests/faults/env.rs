@@ -33,7 +33,15 @@ impl Env {
         env.git(&["init", "--quiet", "--template=", "--initial-branch=main"]);
         env.git(&["commit", "--quiet", "--allow-empty", "--message=first"]);
         let path = env.repository().to_str().unwrap().to_owned();
-        let add = ["project", "add", &path, "--name", PROJECT];
+        let add = [
+            "project",
+            "add",
+            &path,
+            "--name",
+            PROJECT,
+            "--pool-size",
+            "2",
+        ];
         env.ok(&[&add[..], &["--pool-size", "1000"]].concat());
         env
     }

@@ -89,13 +89,14 @@ fn the_hint_names_the_commit_when_the_newest_says_something_else() {
 #[test]
 fn the_user_s_own_commands_need_no_consent() {
     let world = World::new();
-    let (call, project) = call(&world);
     let home = world.root().join("home");
+    std::fs::create_dir_all(&home).unwrap();
     std::fs::write(
         home.join("config.yaml"),
         "workspace:\n  setup: mine\n  copy: [.env]\n",
     )
     .unwrap();
+    let (call, project) = call(&world);
     let commit = world.git(&["rev-parse", "HEAD"]);
     let rules = consents::repository_rules(&call, &project, &commit).unwrap();
     assert_eq!(

@@ -5,7 +5,7 @@ mod naming;
 use super::fields::{FieldArgs, given};
 use super::permissions::choose_once;
 use super::{create_from, status, word};
-use crate::commands::project::described;
+use crate::commands::project::registered;
 use crate::completion::{Wanted, branches, files, projects, statuses, tasks, words};
 use crate::input;
 use crate::output;
@@ -271,7 +271,11 @@ fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
             ..AddProject::default()
         },
     )?;
-    output::note(described(&added.project, "registered").trim_end());
+    output::note(
+        &registered(&added.project, None)
+            .trim_end()
+            .replace('\n', "; "),
+    );
     Ok(added.project.name)
 }
 
