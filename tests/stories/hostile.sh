@@ -253,7 +253,7 @@ EVIL
 	git add -A && git commit -q -m "settings of the project"
 	number=$((number + 1))
 	task=$(printf 'TASK-%03d' "$number")
-	run "orange new greet 'Greet the user' --harness claude --review-harness claude >/dev/null"
+	run "orange task create greet 'Greet the user' --harness claude --review-harness claude >/dev/null"
 	until_so "its reviewer has failed it" grep -q '"verdict":"fail"' "$stage"/orange/tasks/shop/*/history.jsonl
 	run "ls -A \$(orange task path $task)/.claude"
 	expect "settings.local.json"

@@ -22,11 +22,17 @@ fn slips(word: &str, candidate: &str) -> Option<usize> {
     let distance = strsim::damerau_levenshtein(&word, &candidate);
     // A third of its letters wrong is still a slip of the fingers; more is another word.
     let is_slip = |slips: usize, letters: usize| slips * 3 <= letters;
+    // `sl` for `ls`: of two letters, both are in the wrong place.
+    let is_turned = typed == 2 && is_reversed(&word, &candidate);
     let beginning: String = candidate.chars().take(typed).collect();
     let is_beginning = typed >= BEGINNING
         && letters <= typed + LEFT_OUT
         && is_slip(strsim::damerau_levenshtein(&word, &beginning), typed);
-    (is_slip(distance, typed.max(letters)) || is_beginning).then_some(distance)
+    (is_slip(distance, typed.max(letters)) || is_beginning || is_turned).then_some(distance)
+}
+
+fn is_reversed(one: &str, other: &str) -> bool {
+    one.chars().rev().eq(other.chars())
 }
 
 /// The same as the beginning of a hint: `did you mean shop? `; empty if nothing is like it.
@@ -60,6 +66,8 @@ mod tests {
         assert_eq!(nearest("mreg", words), Some("merge"));
         assert_eq!(nearest("mess", words), Some("message"));
         assert_eq!(nearest("me", words), None);
+        assert_eq!(nearest("sl", ["ls", "gc"]), Some("ls"));
+        assert_eq!(nearest("lx", ["ls", "gc"]), None);
         assert_eq!(
             (slips("mrege", "merge"), slips("mrege", "create")),
             (Some(1), None)

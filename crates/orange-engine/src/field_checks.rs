@@ -108,7 +108,7 @@ pub(crate) fn one_line(summary: &str) -> Result<String> {
             "the summary has {} characters, at most {LONGEST} fit",
             line.chars().count()
         )
-        .hint("put the details into --context FILE"));
+        .hint("put the details into --context"));
     }
     if line.contains('\0') {
         return Err(err!(Usage, "the summary has a NUL character"));

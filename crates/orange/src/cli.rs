@@ -7,25 +7,23 @@ use crate::commands::{
     project, prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
-use crate::help::groups;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use crate::help::{groups, of_tasks};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
-use orange_core::suggest::nearest;
 use std::ffi::OsString;
 
 const AFTER: &str = "\
 Examples:
   orange demo                             see what it does, in 15 seconds
   orange project add .                    register the repository you are in
-  orange new \"Add a login form\"           create a task
+  orange new Add a login form             create a task
   orange ls                               what is going on
   orange search login                     find a task by what is said in it
-  orange task why TASK-001                what a task waits for
-  orange task update TASK-001 --status planning
-  cd \"$(orange task path TASK-001)\"       go where the work is
+  orange why TASK-001                     what a task waits for
+  cd \"$(orange path TASK-001)\"            go where the work is
   orange workspace list                   who works where
 
-`orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files \
+Every command of `orange task` can be given without that word; `orange task --help` lists all of them. `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files \
 and more. `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).";
 
 /// Runs many coding agents on your own repositories and keeps you in charge.
@@ -49,6 +47,13 @@ pub(crate) struct Cli {
 /// Everything that can be typed, with its help.
 pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
+    // Of the verbs of `task` only the daily ones are listed a second time.
+    let verbs = of_tasks(&command);
+    let command = command.mut_subcommands(|below| {
+        let name = below.get_name();
+        let is_rare = verbs.iter().any(|verb| verb == name) && !groups::has(name);
+        if is_rare { below.hide(true) } else { below }
+    });
     let template = groups::template(&command);
     command.help_template(template)
 }
@@ -62,24 +67,8 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             .try_get_matches_from(arguments)
             .err()
             .unwrap_or(error)),
-        parsed => parsed.map_err(|error| suggestions::with_tip(with_nearest(error), arguments)),
+        parsed => parsed.map_err(|error| suggestions::with_tip(error, arguments)),
     }
-}
-
-/// Clap offers every command that is a little like what was typed, the nearest last; one that is a slip away is the
-/// one that was meant.
-fn with_nearest(mut error: clap::Error) -> clap::Error {
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
-        return error;
-    };
-    let Some(ContextValue::Strings(offered)) = error.get(ContextKind::SuggestedSubcommand) else {
-        return error;
-    };
-    if let Some(near) = nearest(typed, offered.iter().map(String::as_str)) {
-        let near = ContextValue::Strings(vec![near.to_owned()]);
-        error.insert(ContextKind::SuggestedSubcommand, near);
-    }
-    error
 }
 
 fn is_help(kind: ErrorKind) -> bool {
@@ -144,18 +133,12 @@ pub(crate) enum Command {
     Help(help::HelpArgs),
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
-    /// Create a task (short for `task create`)
-    New(Box<task::create::CreateArgs>),
+    New(Box<task::create::NewArgs>),
     /// List tasks (short for `task list`)
     Ls(Box<task::list::ListArgs>),
-    /// Go to a task's tmux session (short for `task attach`)
-    Attach(task::talk::AttachArgs),
-    /// Show what a task changed (short for `task diff`)
-    Diff(task::diff::DiffArgs),
-    /// Send a message to a task's agent (short for `task send`)
-    Send(task::talk::SendArgs),
-    /// Merge a task's work, and end the task (short for `task merge`)
-    Merge(task::merge::MergeArgs),
+    // The same verbs as those of `task`, which can be left out.
+    #[command(flatten)]
+    Verb(Box<task::TaskCommand>),
     /// Report what an agent does (a harness's own hooks run this)
     #[command(hide = true)]
     Signal(agent::SignalArgs),

@@ -57,7 +57,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Errand(what) => agent::errand(&what),
         Command::Signal(args) => agent::signal(&args),
         Command::Project(command) => project::run(&open()?, command),
-        Command::Task(command) => task::run(&open()?, *command),
+        Command::Task(command) | Command::Verb(command) => task::run(&open()?, *command),
         Command::Workspace(command) => workspace::run(&open()?, &command),
         Command::Prompt(command) => prompt::run(&open()?, &command),
         Command::Config(command) => config::run(&open()?, &command),
@@ -66,14 +66,10 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Harness(command) => harness::run(&open()?, &command),
         Command::Headless(args) => headless::run(&open()?, &args),
         Command::Search(args) => search::run(&open()?, &args),
-        Command::New(args) => task::create::run(&open()?, *args),
+        Command::New(args) => task::create::run_new(&open()?, *args),
         Command::Run(args) => task::start::run_ready(&open()?, &args),
         Command::Log(args) => log::run(&open()?, &args),
         Command::Watch(args) => watch::run(&open()?, &args),
-        Command::Attach(args) => task::talk::attach(&open()?, &args),
-        Command::Diff(args) => task::diff::run(&open()?, &args),
-        Command::Send(args) => task::talk::send(&open()?, &args),
-        Command::Merge(args) => task::merge::run(&open()?, &args),
         Command::Inbox(args) => inbox::run(&open()?, &args),
         Command::Ls(args) => task::list::run(&open()?, &args),
     }
@@ -96,10 +92,9 @@ fn only_reads(command: &Command) -> bool {
         | Command::Search(_)
         | Command::Log(_)
         | Command::Watch(_)
-        | Command::Diff(_)
         | Command::Prompt(_)
         | Command::Harness(_) => true,
-        Command::Task(command) => task::only_reads(command),
+        Command::Task(command) | Command::Verb(command) => task::only_reads(command),
         Command::Project(command) => matches!(command, project::ProjectCommand::List),
         Command::Workspace(command) => matches!(command, workspace::WorkspaceCommand::List(_)),
         _ => false,
@@ -112,5 +107,38 @@ pub(crate) fn at_least_one(text: &str) -> std::result::Result<usize, String> {
         Ok(0) => Err("0 would show nothing".to_owned()),
         Ok(number) => Ok(number),
         Err(_) => Err("not a number".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli;
+    use std::ffi::OsString;
+
+    fn access_of(line: &str) -> Access {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        access(&cli::parse(&words).unwrap().command)
+    }
+
+    #[test]
+    fn a_verb_needs_the_same_access_with_and_without_the_word_task() {
+        for (verb, expected) in [
+            ("show 1", Access::Read),
+            ("why 1", Access::Read),
+            ("list", Access::Read),
+            ("diff 1", Access::Read),
+            ("rescue list", Access::Read),
+            ("rescue restore 1 latest --to-branch x", Access::Change),
+            ("update 1 --priority high", Access::Change),
+            ("attach 1", Access::Change),
+            ("create", Access::Change),
+        ] {
+            assert_eq!(access_of(&format!("orange {verb}")), expected, "{verb}");
+            assert_eq!(access_of(&format!("orange task {verb}")), expected);
+        }
+        assert_eq!(access_of("orange ls"), Access::Read);
+        assert_eq!(access_of("orange log 1"), Access::Read);
+        assert_eq!(access_of("orange new x"), Access::Change);
     }
 }

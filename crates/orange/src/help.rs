@@ -20,14 +20,14 @@ pub(crate) fn is_shown(command: &&Command) -> bool {
 
 /// The command that these words after `orange` name.
 pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<&'c mut Command> {
-    let tasks = of_tasks(root);
+    let verbs = of_tasks(root);
     let mut command = root;
     for (position, word) in words.iter().enumerate() {
         let shown = command.get_subcommands().filter(is_shown);
-        let known: Vec<String> = shown.map(|below| below.get_name().to_owned()).collect();
-        if position == 0 && !known.contains(word) && tasks.contains(word) {
-            return Err(err!(Usage, "{word:?} is neither a command nor a topic")
-                .hint(format!("did you mean `orange help task {word}`?")));
+        let mut known: Vec<String> = shown.map(|below| below.get_name().to_owned()).collect();
+        if position == 0 {
+            // Those that are listed only below `task` too.
+            known.extend(verbs.iter().cloned());
         }
         let below = command.find_subcommand_mut(word);
         command = below
@@ -37,7 +37,7 @@ pub(crate) fn command_of<'c>(root: &'c mut Command, words: &[String]) -> Result<
     Ok(command)
 }
 
-/// The commands of `orange task`, which people look for without that word.
+/// The commands of `orange task`, which can be given without that word.
 pub(crate) fn of_tasks(root: &Command) -> Vec<String> {
     let task = root.find_subcommand("task");
     let all = task.into_iter().flat_map(Command::get_subcommands);

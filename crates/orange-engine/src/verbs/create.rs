@@ -110,7 +110,7 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
             "--status {} needs the branch whose work it is about",
             task.status
         )
-        .hint("name the branch before the summary"));
+        .hint("name it with --branch"));
     }
     check_can_start(call, new, &task, row)?;
     let fetched = base::fetch_for(call, &project)?;

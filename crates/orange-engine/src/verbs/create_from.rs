@@ -179,7 +179,7 @@ pub(crate) fn note_dependents(call: &Call, origin: &Origin, new: &Task) -> Resul
 
 impl Earlier {
     /// What a person had said of it.
-    fn context(&self) -> String {
+    pub fn context(&self) -> String {
         let section = artifact::section(&self.body, "Context");
         let text = section.and_then(|section| self.body.get(section.content));
         text.unwrap_or_default().trim().to_owned()

@@ -36,11 +36,14 @@ ORANGE_LOG_LEVEL=debug logs more. On a terminal the level is named unless it is 
 Examples:
   orange log                            the last 50 lines
   orange log --level warn --since 8h    what went wrong tonight
-  orange log --task TASK-001            all about one task
+  orange log TASK-001                   all about one task
   orange log --component merge --grep conflict
   orange log --follow                   and what comes; Ctrl-C ends it
   orange log --json --lines 1000 | jq '.log[].message'")]
 pub(crate) struct LogArgs {
+    /// Only about this task (the same as --task)
+    #[arg(add = tasks(Wanted::Open), conflicts_with = "task")]
+    id: Option<String>,
     /// So many lines, the newest (default: 50)
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<usize>,
@@ -62,6 +65,12 @@ pub(crate) struct LogArgs {
     /// Go on with what comes
     #[arg(long, short)]
     follow: bool,
+}
+
+impl LogArgs {
+    fn about(&self) -> Option<&String> {
+        self.id.as_ref().or(self.task.as_ref())
+    }
 }
 
 /// A time, and how it was said.
@@ -108,7 +117,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         component: args.component.clone(),
         text: args.grep.as_ref().map(|text| text.to_lowercase()),
         since: args.since.as_ref().map(|since| since.time),
-        task: match &args.task {
+        task: match args.about() {
             Some(name) => Some(task_id(session, name)?),
             None => None,
         },
@@ -178,7 +187,7 @@ fn nothing(args: &LogArgs) -> String {
     };
     let conditions = [
         ("of component", args.component.clone()),
-        ("about", args.task.clone()),
+        ("about", args.about().cloned()),
         ("with", args.grep.as_ref().map(|text| format!("{text:?}"))),
     ];
     for (word, value) in conditions {

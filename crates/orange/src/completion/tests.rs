@@ -26,6 +26,7 @@ const FREE: &[&str] = &[
 const FREE_HERE: &[&str] = &[
     "orange headless resume",
     "orange project add name",
+    "orange answer question",
     "orange task answer question",
     "orange task diff files",
     "orange diff files",

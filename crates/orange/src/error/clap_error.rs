@@ -121,10 +121,10 @@ fn with_tip(error: &clap::Error, help: String) -> String {
         && !tips.is_empty()
     {
         let tips: Vec<String> = tips.iter().map(ToString::to_string).collect();
-        let tip = tips.join("; ").replace('\'', "`");
+        let tip = tips.join("; ");
         // How a word is written that begins like an option; any other tip says all.
         return if tip.starts_with("to pass ") {
-            format!("{help}; {tip}")
+            format!("{help}; {}", tip.replace('\'', "`"))
         } else {
             tip
         };

@@ -7,9 +7,12 @@ use std::fmt::Write;
 const GROUPS: &[(&str, &str)] = &[
     (
         "Everyday",
-        "new ls inbox attach send diff merge pr status search",
+        "new ls inbox show why peek answer attach send diff request-changes merge cancel status search",
     ),
-    ("Tasks", "task run watch comment review-comment initiative"),
+    (
+        "Tasks",
+        "task run wait respawn watch pr comment review-comment initiative",
+    ),
     ("Projects and workspaces", "project workspace export import"),
     (
         "Agents",
@@ -22,8 +25,8 @@ const GROUPS: &[(&str, &str)] = &[
 const OTHERS: &str = "More";
 
 /// What is left of 80 columns beside a name; a line that goes on there.
-const ROOM: usize = 65;
-const BELOW: &str = "\n               ";
+const ROOM: usize = 62;
+const BELOW: &str = "\n                  ";
 
 /// What clap makes the help of: as its own, but with groups.
 pub(crate) fn template(command: &Command) -> String {
@@ -38,7 +41,7 @@ pub(crate) fn template(command: &Command) -> String {
             let about = about.unwrap_or_default();
             let about = wrapped_prose(&about, Extent::Columns(ROOM)).replace('\n', BELOW);
             let name = command.get_name();
-            let _ = writeln!(text, "  {literal}{name:<12}{literal:#} {about}");
+            let _ = writeln!(text, "  {literal}{name:<15}{literal:#} {about}");
         }
     }
     let _ = write!(
@@ -46,6 +49,12 @@ pub(crate) fn template(command: &Command) -> String {
         "\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     );
     text
+}
+
+/// Whether a command is in one of the groups.
+pub(crate) fn has(name: &str) -> bool {
+    let mut names = GROUPS.iter().flat_map(|(_, names)| names.split(' '));
+    names.any(|named| named == name)
 }
 
 /// Every command that is shown, once.

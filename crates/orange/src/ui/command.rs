@@ -255,6 +255,17 @@ pub(crate) fn word(text: &str) -> String {
     }
 }
 
+/// An argument that somebody typed, as it can be typed again: an option with its value stays one word.
+pub(crate) fn argument(text: &str) -> String {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && word(name) == name && !value.is_empty() => {
+            format!("{name}={}", word(value))
+        }
+        _ if text.contains(' ') => quoted_text(text),
+        _ => word(text),
+    }
+}
+
 /// In double quotes where a shell finds nothing in it.
 fn quoted_text(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.' | '/');

@@ -66,7 +66,7 @@ impl Desk {
             assert!(desk.command("git").args(words).status().unwrap().success());
         }
         desk.orange(&["project", "add", ".", "--permissions", mode]);
-        desk.orange(&["new", "paint", SUMMARY]);
+        desk.orange(&["task", "create", "paint", SUMMARY]);
         desk
     }
 

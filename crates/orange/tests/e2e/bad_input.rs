@@ -127,7 +127,7 @@ fn a_key_of_several_projects_lists_the_candidates() {
     let env = TestEnvironment::new();
     env.create(["login", "Of the shop"]);
     let books = env.init_repository("books");
-    env.call(["new", "login", "Of the books"])
+    env.call(["task", "create", "login", "Of the books"])
         .at(&books)
         .run()
         .ok();

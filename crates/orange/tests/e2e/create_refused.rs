@@ -71,7 +71,7 @@ fn a_branch_belongs_to_one_live_task() {
     assert_eq!(found.json()["task"]["key"], third.key);
     // Another project may have the same branch.
     let books = env.init_repository("books");
-    env.call(["new", "login", "Of another project"])
+    env.call(["task", "create", "login", "Of another project"])
         .at(books)
         .run()
         .ok();

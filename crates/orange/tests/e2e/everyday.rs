@@ -63,10 +63,18 @@ fn a_squashed_branch_is_done_on_a_persons_word() {
 #[test]
 fn the_branch_work_goes_to_is_nobodys_own() {
     let env = TestEnvironment::new();
-    env.orange(["new", "main", "Work on main", "--json"])
+    env.orange(["task", "create", "main", "Work on main", "--json"])
         .refuses(3, "conflict");
-    env.orange(["new", "stable", "x", "--target-branch", "stable", "--json"])
-        .refuses(3, "conflict");
+    env.orange([
+        "task",
+        "create",
+        "stable",
+        "x",
+        "--target-branch",
+        "stable",
+        "--json",
+    ])
+    .refuses(3, "conflict");
 }
 
 #[test]
@@ -127,10 +135,13 @@ fn a_repair_puts_back_only_what_cannot_be_used() {
 #[test]
 fn an_unquoted_sentence_is_noticed() {
     let env = TestEnvironment::new();
-    env.orange(["new", "Add", "a", "form"])
+    env.orange(["task", "create", "Add", "a", "form"])
         .ok()
         .says("quote the whole sentence");
-    env.orange(["new", "fix-menu", "Fix", "the", "menu"])
+    env.orange(["task", "create", "fix-menu", "Fix", "the", "menu"])
+        .ok()
+        .silent_about("quote");
+    env.orange(["new", "Add", "a", "form"])
         .ok()
         .silent_about("quote");
 }

@@ -13,11 +13,14 @@ use tree::Example;
 use world::{How, World};
 
 /// Examples that do not end with 0, and why that is right.
-const ENDS: &[(&str, i32, &str)] = &[(
-    "orange project trust shop",
-    3,
-    "it asks, and nobody is there to answer",
-)];
+const ENDS: &[(&str, i32, &str)] = &[
+    (
+        "orange project trust shop",
+        3,
+        "it asks, and nobody is there to answer",
+    ),
+    ("orange new --edit", 2, "there is no terminal to write at"),
+];
 
 fn how(line: &str) -> How {
     let is = |words: &str| line.contains(words);

@@ -14,42 +14,52 @@ fn commands_in_groups_and_topics() {
     Usage: orange [OPTIONS] <COMMAND>
 
     Everyday:
-      new          Create a task (short for `task create`)
-      ls           List tasks (short for `task list`)
-      inbox        List everything that needs you, in all projects
-      attach       Go to a task's tmux session (short for `task attach`)
-      send         Send a message to a task's agent (short for `task send`)
-      diff         Show what a task changed (short for `task diff`)
-      merge        Merge a task's work, and end the task (short for `task merge`)
-      status       Tell in one line how things stand, for a shell prompt or tmux
-      search       Find tasks by what is said in them: summaries, bodies, histories
+      new             Create a task; all words together say what is to be done
+      ls              List tasks (short for `task list`)
+      inbox           List everything that needs you, in all projects
+      show            Show a task with its fields, links, hooks and text
+      why             Say in one line why a task is where it is and what moves it on
+      peek            Show what an agent's window shows
+      answer          Answer what an agent asks
+      attach          Go to a task's tmux session
+      send            Send a message to a task's agent
+      diff            Show what a task changed
+      request-changes Send a reviewed task back to its worker (reviewing → working)
+      merge           Merge a task's work into its target, and end the task
+      cancel          Give a task up; its branch and its text stay
+      status          Tell in one line how things stand, for a shell prompt or tmux
+      search          Find tasks by what is said in them: summaries, bodies,
+                      histories
 
     Tasks:
-      task         Create, inspect and move tasks
-      run          Start tasks that nothing holds back
-      watch        Watch over all agents, and print what happens
+      task            Create, inspect and move tasks
+      run             Start tasks that nothing holds back
+      wait            Wait until a task needs you, is reviewed or is done
+      respawn         Start an agent again that is gone
+      watch           Watch over all agents, and print what happens
 
     Projects and workspaces:
-      project      Register repositories and look at them
-      workspace    Look at the pool of worktrees that tasks work in
+      project         Register repositories and look at them
+      workspace       Look at the pool of worktrees that tasks work in
 
     Agents:
-      harness      Look at the agent CLIs that Orange can start
-      prompt       Look at what agents are told
-      workflow     Look at a workflow's table
-      headless     Let an agent take one turn without a terminal, here
-      sim          Play a scripted agent, to rehearse without spending tokens
-      demo         Run three scripted tasks from creation to merge
+      harness         Look at the agent CLIs that Orange can start
+      prompt          Look at what agents are told
+      workflow        Look at a workflow's table
+      headless        Let an agent take one turn without a terminal, here
+      sim             Play a scripted agent, to rehearse without spending tokens
+      demo            Run three scripted tasks from creation to merge
 
     Orange itself:
-      config       Look at settings and change them
-      doctor       Check machine, home and tasks; repair what can be repaired
-      log          Show what happened: everything that was journalled, and what went
-                   wrong
-      gc           Delete expired rescues, deleted tasks, screens and rotated logs
-      help         Explain a command or a topic; without one, list them
-      completions  Print completions for bash, zsh or fish
-      man          Show a command's man page, or write all of them down
+      config          Look at settings and change them
+      doctor          Check machine, home and tasks; repair what can be repaired
+      log             Show what happened: everything that was journalled, and what
+                      went wrong
+      gc              Delete expired rescues, deleted tasks, screens and rotated
+                      logs
+      help            Explain a command or a topic; without one, list them
+      completions     Print completions for bash, zsh or fish
+      man             Show a command's man page, or write all of them down
 
     Options:
           --json     Print one JSON value instead of text
@@ -59,15 +69,15 @@ fn commands_in_groups_and_topics() {
     Examples:
       orange demo                             see what it does, in 15 seconds
       orange project add .                    register the repository you are in
-      orange new "Add a login form"           create a task
+      orange new Add a login form             create a task
       orange ls                               what is going on
       orange search login                     find a task by what is said in it
-      orange task why TASK-001                what a task waits for
-      orange task update TASK-001 --status planning
-      cd "$(orange task path TASK-001)"       go where the work is
+      orange why TASK-001                     what a task waits for
+      cd "$(orange path TASK-001)"            go where the work is
       orange workspace list                   who works where
 
-    `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more.
+    Every command of `orange task` can be given without that word; `orange task --help` lists all of
+    them. `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more.
     `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).
 
     Topics (`orange help TOPIC`):

@@ -74,17 +74,17 @@ fn orange_alone_and_commands_that_do_not_exist() {
     assert_snapshot!(env.orange(["tsak"]), @r#"
     ------- stderr -------
     error: there is no command "tsak"
-    hint: did you mean task? `orange --help` lists the commands
+    hint: did you mean `orange task`?
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["task", "lst"]), @r#"
     ------- stderr -------
     error: there is no command "lst"
-    hint: did you mean list? `orange task --help` lists the commands
+    hint: did you mean `orange task list`?
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["tsak", "--json"]), @r#"
-    {"error":{"code":"usage","message":"there is no command \"tsak\"","hint":"did you mean task? `orange --help` lists the commands"}}
+    {"error":{"code":"usage","message":"there is no command \"tsak\"","hint":"did you mean `orange task --json`?"}}
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["--json"]), @r#"

@@ -26,6 +26,8 @@ fn every_option_ends_up_in_the_frontmatter() {
       testing  UI, by its words; else orange task update TASK-003 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task why TASK-003
+    ------- stderr -------
+    note: context from notes.md (55 bytes)
     ");
     let listed = env.list(["--search", "fix-menu"]);
     let task = env.task_of(&listed[0]);
@@ -108,7 +110,7 @@ fn a_sentence_alone_is_the_summary_and_a_word_alone_the_branch() {
 #[test]
 fn what_a_word_alone_was_taken_for_is_told() {
     let env = TestEnvironment::new();
-    assert_snapshot!(env.orange(["new", "Tidy"]), @r#"
+    assert_snapshot!(env.orange(["task", "create", "Tidy"]), @r#"
     created TASK-001 Tidy
       branch   orange/TASK-001-tidy (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
@@ -116,48 +118,57 @@ fn what_a_word_alone_was_taken_for_is_told() {
     ------- stderr -------
     note: "Tidy" is taken as the summary; --branch Tidy makes it the branch
     "#);
-    assert_snapshot!(env.orange(["new", "tidy"]), @r#"
+    assert_snapshot!(env.orange(["task", "create", "tidy"]), @r#"
     created TASK-002 (no summary yet)
       branch   tidy (not made yet) from main@[HASH]
+      asks     its agent will ask you what is to be done
       file     [HOME]/tasks/shop/[ID]/TASK.md
     next: orange task spawn TASK-002
     ------- stderr -------
-    note: "tidy" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel TASK-002`, then `orange new --summary tidy`
+    note: "tidy" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel TASK-002`, then `orange new tidy`
     "#);
     // What is there already is meant.
     env.git(&env.shop(), &["branch", "Release"]);
-    let release = env.orange(["new", "Release", "--json"]).ok();
+    let release = env.orange(["task", "create", "Release", "--json"]).ok();
     assert_eq!(release.json()["task"]["branch"], "Release");
     release.silent_about("is taken as");
-    env.orange(["new", "Tidy", "--branch", "Tidy"])
+    env.orange(["task", "create", "Tidy", "--branch", "Tidy"])
         .ok()
         .silent_about("is taken as");
 }
 
 #[test]
-fn nothing_said_makes_no_task() {
-    let env = TestEnvironment::unregistered();
-    assert_snapshot!(env.orange(["new"]), @r#"
+fn with_nothing_said_its_agent_asks() {
+    let env = TestEnvironment::new();
+    assert_snapshot!(env.orange(["task", "create"]), @"
+    created TASK-001 (no summary yet)
+      branch   orange-tasks/[ID] (not made yet) from main@[HASH]
+      asks     its agent will ask you what is to be done
+      file     [HOME]/tasks/shop/[ID]/TASK.md
+    next: orange task spawn TASK-001
+    ");
+    let task = env.create([""; 0]);
+    assert_eq!(task.branch, format!("orange-tasks/{}", task.id));
+    assert_eq!(env.show(&task)["summary"], "");
+    let json = env.orange(["create", "--json"]).ok().json();
+    let message = json["message"].as_str().unwrap();
+    assert!(message.contains("its agent will ask you"), "{message}");
+    // An empty text is no text: a script has lost it.
+    for words in [
+        &[""][..],
+        &["  ", ""],
+        &["--summary", ""],
+        &["--context", ""],
+    ] {
+        env.orange([&["task", "create", "--json"], words].concat())
+            .refuses(2, "usage");
+    }
+    assert_snapshot!(env.orange(["task", "create", ""]), @r#"
     ------- stderr -------
-    error: no summary given
-    hint: describe the task in one line: `orange new "Add a login form"`
+    error: the text is empty
+    hint: describe the task in one line: `orange task create "Add a login form"`; without any text its agent asks you what is to be done
     [exit status: 2]
     "#);
-    for words in [&[""][..], &["   "], &["", "\t"], &["--summary", " "]] {
-        env.orange([&["new", "--json"], words].concat())
-            .refuses(2, "usage");
-    }
-    for context in ["", " \n\t\n"] {
-        env.call(["new", "--context", "-", "--json"])
-            .input(context)
-            .run()
-            .refuses(2, "usage");
-    }
-    // Nor a project.
-    assert!(!env.home().join("projects.json").exists());
-    env.orange(["new", "Two words", "--summary", "Three of them", "--json"])
-        .refuses(2, "usage");
-    assert_eq!(env.create(["The first"]).key, "TASK-001");
 }
 
 #[test]
@@ -178,7 +189,7 @@ fn branches_named_by_orange_never_collide() {
 }
 
 #[test]
-fn context_comes_from_a_file_or_from_standard_input() {
+fn a_heading_in_the_context_is_none_of_the_file() {
     let env = TestEnvironment::new();
     let piped = env
         .call(["new", "With a pipe", "--context", "-", "--json"])
@@ -193,42 +204,13 @@ fn context_comes_from_a_file_or_from_standard_input() {
 
     ### A heading
     ");
-    assert_snapshot!(env.orange(["new", "No file", "--context", "nothing.md"]), @"
-    ------- stderr -------
-    error: --context: cannot read nothing.md: no such file or directory
-    hint: give a text file, or - for standard input
-    [exit status: 2]
-    ");
-    env.write("shop/binary", b"\x7fELF\xff\xfe");
-    assert_snapshot!(env.orange(["new", "A binary", "--context", "binary"]), @"
-    ------- stderr -------
-    error: --context: binary is not UTF-8 text
-    hint: convert it first, for instance with iconv
-    [exit status: 2]
-    ");
-    env.write("shop/huge.md", vec![b'x'; 5 << 20]);
-    assert_snapshot!(env.orange(["new", "A huge file", "--context", "huge.md"]), @"
-    ------- stderr -------
-    error: --context: huge.md is larger than 4 MB
-    hint: name the file instead of including it
-    [exit status: 2]
-    ");
-    assert_snapshot!(env.orange(["new", "A folder", "--context", "."]), @"
-    ------- stderr -------
-    error: --context: cannot read .: is a directory
-    hint: give a text file, or - for standard input
-    [exit status: 2]
-    ");
-    env.orange(["new", "A folder", "--context", ".", "--json"])
-        .refuses(2, "usage");
-    assert_eq!(env.keys(["--all"]).len(), 1);
 }
 
 #[test]
 fn work_that_is_there_already_can_start_in_review() {
     let env = TestEnvironment::new();
     env.git(&env.shop(), &["branch", "theirs"]);
-    assert_snapshot!(env.orange(["new", "theirs", "Look at this", "--status", "agent-review"]), @"
+    assert_snapshot!(env.orange(["task", "create", "theirs", "Look at this", "--status", "agent-review"]), @"
     created TASK-001 Look at this
       branch   theirs on the existing branch theirs@[HASH]
       slot     shop--1 [HOME]/workspaces/shop--1
@@ -273,19 +255,19 @@ fn work_that_is_there_already_can_start_in_review() {
     assert_eq!(shown["status"], "reviewing");
     assert_eq!(shown["hooks"], json!(null));
     assert_eq!(shown["review_round"], 0);
-    assert_snapshot!(env.orange(["new", "no-such-branch", "Look", "--status", "agent-review"]), @"
+    assert_snapshot!(env.orange(["task", "create", "no-such-branch", "Look", "--status", "agent-review"]), @"
     ------- stderr -------
     error: there is no branch no-such-branch in [TMP]/shop
     hint: --status agent-review is for work that is there already; fetch the branch first
     [exit status: 4]
     ");
-    assert_snapshot!(env.orange(["new", "Look at nothing", "--status", "reviewing"]), @"
+    assert_snapshot!(env.orange(["task", "create", "Look at nothing", "--status", "reviewing"]), @"
     ------- stderr -------
     error: --status reviewing needs the branch whose work it is about
-    hint: name the branch before the summary
+    hint: name it with --branch
     [exit status: 2]
     ");
-    assert_snapshot!(env.orange(["new", "x", "Too far", "--status", "done"]), @"
+    assert_snapshot!(env.orange(["task", "create", "x", "Too far", "--status", "done"]), @"
     ------- stderr -------
     error: a task cannot be created as done
     hint: allowed: pending, agent-review, reviewing

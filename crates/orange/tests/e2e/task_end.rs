@@ -245,7 +245,7 @@ fn deleted_tasks_of_one_name_are_told_apart() {
     let env = TestEnvironment::new();
     env.create(["login", "Of the shop"]);
     let books = env.init_repository("books");
-    env.call(["new", "login", "Of the books"])
+    env.call(["task", "create", "login", "Of the books"])
         .at(&books)
         .run()
         .ok();

@@ -232,7 +232,10 @@ fn the_project_stays_where_keys_look_alike_and_a_long_summary_is_cut_first() {
         "A summary that goes on and on, far beyond what fits on a terminal of eighty columns";
     let task = env.create(["login", long]);
     let books = env.init_repository("books");
-    env.call(["new", "book", "Write"]).at(&books).run().ok();
+    env.call(["task", "create", "book", "Write"])
+        .at(&books)
+        .run()
+        .ok();
     env.bring_to(&task, "reviewing");
     env.commit(&env.slot_of(&task), "login.txt", "a form\n");
     let list = format!("NO_COLOR=1 {} ls --all-projects", program().display());

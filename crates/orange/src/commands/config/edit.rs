@@ -1,6 +1,6 @@
 //! `orange config edit`: the user's editor on a copy, which counts once it can be read.
 
-use crate::commands::task::place::program::{Program, variable};
+use crate::commands::task::place::program::{Program, editor, no_editor};
 use crate::output::{self, named};
 use crate::question;
 use crate::session::Session;
@@ -9,15 +9,13 @@ use orange_engine::error::plain;
 use orange_engine::verbs::config;
 use orange_engine::{Error, Result, err, settings};
 use serde::Serialize;
-use std::ffi::OsStr;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
 pub(super) fn run(session: &Session) -> Result<()> {
     session.people_only("change settings")?;
-    let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
     let path = settings::settings_file(&session.call);
-    let Some(editor) = editor else {
+    let Some(editor) = editor() else {
         return Err(err!(
             Usage,
             "there is no editor: neither VISUAL nor EDITOR is set"
@@ -91,17 +89,6 @@ fn checked(bytes: &[u8]) -> std::result::Result<Vec<String>, String> {
     let layer = layer.map_err(|error| error.to_string())?;
     let ignored = layer.ignored.iter();
     Ok(ignored.map(|one| format!("config.yaml, {one}")).collect())
-}
-
-fn no_editor(line: &OsStr, why: &str) -> Error {
-    // The program need not be named twice.
-    let why = why.rsplit(": ").next().unwrap_or(why);
-    err!(
-        NoCommand,
-        "cannot start the editor {}: {why}",
-        line.display()
-    )
-    .hint("set VISUAL or EDITOR to one that is there")
 }
 
 /// Named so that an editor knows what it is.

@@ -1,48 +1,74 @@
-//! `orange task create`.
+//! `orange new` and `orange task create`.
 
+mod context;
+mod edit;
 mod naming;
+mod told;
 
 use super::fields::{FieldArgs, given};
 use super::permissions::choose_once;
 use super::{create_from, status, word};
 use crate::commands::project::registered;
 use crate::completion::{Wanted, branches, files, projects, statuses, tasks, words};
-use crate::input;
 use crate::output;
 use crate::session::Session;
-use crate::ui::{Palette, clean};
 use clap::Args;
-use naming::Words;
-use orange_core::history::Event;
-use orange_core::naming::counted;
+use naming::{Naming, SummaryWords, Words};
 use orange_core::task::{Queue, Status, Task, WorkflowName};
 use orange_core::{Action, text};
-use orange_engine::rules::Start;
 use orange_engine::verbs::create::{self, Created, NewTask};
 use orange_engine::verbs::project::{self, AddProject};
 use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::views::TaskResult;
-use orange_engine::views::results::Origin;
-use orange_engine::workspaces::{Acquired, base};
+use orange_engine::workspaces::base;
 use orange_engine::{Error, Result, err, git, settings, verbs};
 use std::fmt::Write;
-use std::path::Path;
+pub(super) use told::{branch, slot, started};
+use told::{described_task, next};
 
-/// Create a task
+/// Create a task; all words together say what is to be done
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The branch is named after the summary, or by --branch. `orange task create` takes the branch as its first word.
+
+Examples:
+  orange new Add a login form
+  orange new \"Don't lose the cart\" --priority high --tag ui
+  orange new Fix the menu --branch fix-menu --context notes.md
+  orange new Log out --blocked-by TASK-001 --context \"only on the start page\"
+  echo \"Only Chrome\" | orange new Fix hover --context -
+  orange new --edit                      write summary and context in an editor")]
+pub(crate) struct NewArgs {
+    #[command(flatten)]
+    words: SummaryWords,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Create a task; the first word is its branch
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a branch and a summary, its agent asks you what is to be done.
+
 Examples:
   orange task create \"Add a login form\"            its branch is named after it
   orange task create add-login \"Add a login form\"  a branch of your own
+  orange task create                               its agent asks you
   orange task create \"Fix the menu\" --priority high --category bug --tag ui
   orange task create \"Log out\" --blocked-by TASK-001 --context notes.md
-  echo \"Only Chrome\" | orange task create \"Fix hover\" --context -
   orange task create their-branch \"Look at this\" --status agent-review
   orange task create --from TASK-001               once more, if it is over
   orange task create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     words: Words,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What can be said besides summary and branch.
+#[derive(Debug, Args)]
+struct Options {
     /// Start again from a task that is done or cancelled: its summary, context and settings, where you give no others
     #[arg(long, value_name = "TASK", add = tasks(Wanted::Over))]
     from: Option<String>,
@@ -52,9 +78,12 @@ pub(crate) struct CreateArgs {
     /// The project (default: the one you are in)
     #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
-    /// Requirements and constraints for the agent: a file, or - for standard input
-    #[arg(long, value_name = "FILE", add = files())]
+    /// Requirements and constraints for the agent: a text, the path of a file, or - for standard input
+    #[arg(long, value_name = "TEXT|FILE", allow_hyphen_values = true, add = files())]
     context: Option<String>,
+    /// Write summary and context in your editor
+    #[arg(long)]
+    edit: bool,
     /// Create it as agent-review or reviewing, for a branch that has work on it
     #[arg(long, value_parser = status, add = statuses())]
     status: Option<Status>,
@@ -83,16 +112,52 @@ pub(crate) struct CreateArgs {
     no_spawn: bool,
 }
 
-pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
-    let words = args.words;
-    let context = args.context.as_deref().map(read).transpose()?;
-    let has_context = context.as_ref().is_some_and(|text| !text.trim().is_empty());
-    if words.say_nothing() && !has_context && args.from.is_none() {
-        return Err(err!(Usage, "no summary given")
-            .hint("describe the task in one line: `orange new \"Add a login form\"`"));
+pub(crate) fn run_new(session: &Session, args: NewArgs) -> Result<()> {
+    let NewArgs { words, options } = args;
+    let context = options.context.as_deref().map(context::read).transpose()?;
+    if words.say_nothing() && !options.says_more(context.as_deref()) {
+        return Err(err!(Usage, "it is not said what is to be done").hint(
+            "say it in a line: `orange new Add a login form`; `orange new --edit` opens an editor for it, and the agent of `orange task create` asks you",
+        ));
     }
-    let named = args.project.as_deref();
-    let earlier = args.from.as_deref();
+    run_with(session, options, context, |_| words.meaning())
+}
+
+pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
+    let CreateArgs { words, options } = args;
+    let context = options.context.as_deref().map(context::read).transpose()?;
+    // Nothing at all is a task whose agent asks; an empty text is a mistake, perhaps of a script.
+    let is_blank = words.are_given() || context.is_some();
+    if is_blank && words.say_nothing() && !options.says_more(context.as_deref()) {
+        return Err(err!(Usage, "the text is empty").hint(
+            "describe the task in one line: `orange task create \"Add a login form\"`; without any text its agent asks you what is to be done",
+        ));
+    }
+    run_with(session, options, context, |project| {
+        words.note_capital();
+        words.meaning(|word| create::has_branch(&session.call, project, word))
+    })
+}
+
+impl Options {
+    /// Whether something besides the words tells what is to be done, or will.
+    fn says_more(&self, context: Option<&str>) -> bool {
+        let has_context = context.is_some_and(|text| !text.trim().is_empty());
+        has_context || self.from.is_some() || self.edit
+    }
+}
+
+fn run_with(
+    session: &Session,
+    options: Options,
+    context: Option<String>,
+    naming: impl FnOnce(&str) -> Result<Naming>,
+) -> Result<()> {
+    if options.edit {
+        edit::check_terminal(session)?;
+    }
+    let named = options.project.as_deref();
+    let earlier = options.from.as_deref();
     let earlier = earlier
         .map(|id| create_from::earlier(session, id, named))
         .transpose()?;
@@ -100,27 +165,18 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         Some(earlier) => earlier.task.project.clone(),
         None => chosen_project(session, named)?,
     };
-    // A sentence without its quotes begins with a capital; hardly any branch does.
-    if let (Some(first), true, None) = (&words.first, words.rest.len() > 1, &words.branch)
-        && first.chars().next().is_some_and(char::is_uppercase)
-        && first.chars().all(char::is_alphabetic)
-    {
-        output::note(&format!(
-            "{first:?} is taken as the branch; quote the whole sentence to make it the summary"
-        ));
-    }
-    let naming = words.meaning(|word| create::has_branch(&session.call, &project, word))?;
+    let naming = naming(&project)?;
     let lasting =
         |base: String| base::lasting_base(&session.call, &project, &session.folder, &base);
-    let base = args.base.map(lasting).transpose()?;
-    let fields = args.fields;
+    let base = options.base.map(lasting).transpose()?;
+    let fields = options.fields;
     let mut new = NewTask {
         project,
         branch: naming.branch.clone(),
         summary: naming.summary.clone(),
         context,
-        status: args.status,
-        workflow: args.workflow,
+        status: options.status,
+        workflow: options.workflow,
         base,
         target_branch: fields.target_branch,
         harness: fields.harness,
@@ -134,22 +190,44 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
         queue: given(fields.queue),
         category: given(fields.category),
         weight: given(fields.weight),
-        tags: args.tags,
-        blocked_by: args.blocked_by,
-        related_to: args.related_to,
-        parent: args.parent,
+        tags: options.tags,
+        blocked_by: options.blocked_by,
+        related_to: options.related_to,
+        parent: options.parent,
         ui_testing: fields.ui_testing,
         ..NewTask::default()
     };
-    if let Some(earlier) = &earlier {
-        new = verbs::create_from::create_from(&session.call, new, earlier, args.with_work)?;
-    }
-    new.starts = !args.no_spawn && settings::config(&session.call)?.agents.spawn_on_create;
-    if new.starts {
-        let harness = new.harness.as_deref();
-        choose_once(session, &new.project, harness, new.permissions)?;
-    }
-    let created = create::create(&session.call, &new)?;
+    let written = if options.edit {
+        Some(edit::write(&mut new, earlier.as_ref())?)
+    } else {
+        None
+    };
+    new.starts = !options.no_spawn && settings::config(&session.call)?.agents.spawn_on_create;
+    let made = || {
+        if let Some(earlier) = &earlier {
+            new = verbs::create_from::create_from(&session.call, new, earlier, options.with_work)?;
+        }
+        if new.starts {
+            let harness = new.harness.as_deref();
+            choose_once(session, &new.project, harness, new.permissions)?;
+        }
+        Ok((create::create(&session.call, &new)?, new))
+    };
+    let (created, new) = match written {
+        Some(written) => made().map_err(|error| written.kept(error))?,
+        None => made()?,
+    };
+    finish(session, created, &new, &naming, earlier.is_none())
+}
+
+/// Starts the new task, unless it is for later, and tells of it.
+fn finish(
+    session: &Session,
+    created: Created,
+    new: &NewTask,
+    naming: &Naming,
+    is_first: bool,
+) -> Result<()> {
     let origin = new.origin.as_ref();
     let beginning = if new.starts {
         begin(session, &created, new.status.is_some())
@@ -167,7 +245,12 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     // One JSON value: what went wrong is it then, and it names the task.
     let is_fine = beginning.is_ok() && created.done.failed.is_empty();
     if !session.json || is_fine {
+        let asks = told::asks(&created.done.task, &spawned);
         let message = format!("created {}, {start}", created.done.task.label());
+        let message = match asks {
+            Some(asks) => format!("{message}; {asks}"),
+            None => message,
+        };
         let result = TaskResult {
             path: Some(created.done.place.task_file()),
             queued: Some(waits.as_deref()),
@@ -186,7 +269,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
             }
             text
         })?;
-        let is_new = !created.start.existing && earlier.is_none();
+        let is_new = !created.start.existing && is_first;
         if let Some(note) = naming.taken_for(&created.done.task, is_new) {
             output::note(&note);
         }
@@ -248,13 +331,6 @@ fn not_started(task: &Task, mut error: Error) -> Error {
     ))
 }
 
-fn read(source: &str) -> Result<String> {
-    input::text(Path::new(source), 4).map_err(|mut error| {
-        error.message = format!("--context: {}", error.message);
-        error
-    })
-}
-
 /// The project we are in; an unregistered repository is registered, and told.
 fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
     if let Some(project) = session.known_project(named)? {
@@ -277,106 +353,4 @@ fn chosen_project(session: &Session, named: Option<&str>) -> Result<String> {
             .replace('\n', "; "),
     );
     Ok(added.project.name)
-}
-
-/// Where a branch starts; `verb` says whether it is there yet.
-pub(crate) fn started(start: &Start, verb: &str) -> String {
-    let at = match &start.commit {
-        Some(commit) => format!("{}@{}", start.reference, git::short(commit)),
-        None => format!("{} (no commits yet)", start.reference),
-    };
-    if start.existing {
-        return format!("on the existing branch {at}");
-    }
-    let mut text = format!("{verb} from {at}");
-    if start.fetched {
-        text.push_str(", fetched now");
-    }
-    if start.local_ahead > 0 {
-        let local = start.reference.trim_start_matches("origin/");
-        let _ = write!(
-            text,
-            "; your local {local} has {} that {} not in it",
-            counted(start.local_ahead as usize, "commit"),
-            if start.local_ahead == 1 { "is" } else { "are" }
-        );
-    }
-    text
-}
-
-pub(super) fn branch(task: &Task, start: &str) -> String {
-    format!("  branch   {} {start}\n", clean(&task.branch))
-}
-
-pub(super) fn slot(acquired: &Acquired) -> String {
-    let folder = acquired.folder.display().to_string();
-    format!("  slot     {} {}\n", acquired.lease.slot, clean(&folder))
-}
-
-fn described_task(
-    created: &Created,
-    origin: Option<&Origin>,
-    start: &str,
-    waits: Option<&str>,
-    spawned: &[Event],
-) -> String {
-    let palette = Palette::stdout();
-    let task = &created.done.task;
-    let summary = match task.summary.as_str() {
-        "" => "(no summary yet)".into(),
-        summary => clean(summary),
-    };
-    let mut text = format!("created {} {summary}\n", palette.bold(&task.label()));
-    text.push_str(&branch(task, start));
-    if let Some(acquired) = &created.done.acquired {
-        text.push_str(&slot(acquired));
-    }
-    for line in origin
-        .map(create_from::line)
-        .into_iter()
-        .chain(extras(task))
-    {
-        let _ = writeln!(text, "  {line}");
-    }
-    let _ = writeln!(
-        text,
-        "  file     {}",
-        created.done.place.task_file().display()
-    );
-    if let Some(why) = waits {
-        let word = if task.status.has_started() {
-            "started"
-        } else {
-            "queued "
-        };
-        let _ = writeln!(text, "  {word}  {}", clean(why));
-    }
-    text.push_str(&super::start::agents(spawned));
-    text
-}
-
-fn next(task: &Task, spawned: &[Event]) -> String {
-    let waits = !task.blocked_by.is_empty() || task.queued_at.is_some();
-    let verb = if !spawned.is_empty() {
-        "attach"
-    } else if !task.status.has_started() && !waits {
-        "spawn"
-    } else {
-        "why"
-    };
-    format!("next: orange task {verb} {}\n", task.label())
-}
-
-fn extras(task: &Task) -> Vec<String> {
-    let mut lines = Vec::new();
-    if !task.blocked_by.is_empty() {
-        lines.push(format!("waits    for {}", task.blocked_by.join(", ")));
-    }
-    if task.requires_ui_testing {
-        lines.push(format!(
-            "testing  UI, by its words; else orange task update {} --ui-testing false",
-            task.label()
-        ));
-    }
-    lines
 }

@@ -87,10 +87,7 @@ pub(crate) fn path(session: &Session, args: &PathArgs) -> Result<()> {
 
 pub(crate) fn open(session: &Session, args: &OpenArgs) -> Result<()> {
     let (_, folder) = worktree(session, args.id.as_deref(), "open")?;
-    let named = args.with.clone();
-    let editor = named
-        .or_else(|| variable("VISUAL"))
-        .or_else(|| variable("EDITOR"));
+    let editor = args.with.clone().or_else(program::editor);
     let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
         err!(Usage, "there is no editor to open it with")
             .hint("set VISUAL or EDITOR, or name one: `orange task open --with \"code -n\"`")

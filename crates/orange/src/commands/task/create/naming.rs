@@ -1,12 +1,28 @@
-//! Which of the words given to `task create` name the branch, and which say what is to be done.
+//! Which of the words given to `new` and `task create` name the branch, and which say what is to be done.
 
 use crate::completion::branches;
+use crate::output;
 use crate::ui::{clean, command};
 use clap::Args;
 use orange_core::naming::is_sentence;
 use orange_core::task::Task;
-use orange_engine::{Result, err};
+use orange_engine::{Error, Result, err};
 
+/// The words of `new`.
+#[derive(Debug, Args)]
+pub(crate) struct SummaryWords {
+    /// What is to be done, with or without quotes
+    #[arg(value_name = "SUMMARY")]
+    words: Vec<String>,
+    /// The branch (default: named after the summary)
+    #[arg(long, value_name = "NAME", add = branches())]
+    branch: Option<String>,
+    /// What is to be done, for scripts
+    #[arg(long, value_name = "TEXT", hide = true)]
+    summary: Option<String>,
+}
+
+/// The words of `task create`.
 #[derive(Debug, Args)]
 pub(crate) struct Words {
     /// The branch; a sentence alone, or a word with a capital that is no branch yet, is the summary instead
@@ -31,7 +47,47 @@ pub(super) struct Naming {
     alone: Option<String>,
 }
 
+impl SummaryWords {
+    /// Nothing says what is to be done, and nothing where.
+    pub(super) fn say_nothing(&self) -> bool {
+        let mut said = self.words.iter().chain(&self.branch).chain(&self.summary);
+        said.all(|word| word.trim().is_empty())
+    }
+
+    /// Every word is the summary, whatever it looks like.
+    pub(super) fn meaning(self) -> Result<Naming> {
+        let has_words = self.words.iter().any(|word| !word.trim().is_empty());
+        if has_words && self.summary.is_some() {
+            return Err(given_twice());
+        }
+        let words: Vec<String> = self.words.into_iter().chain(self.summary).collect();
+        Ok(Naming::new(self.branch, &words))
+    }
+}
+
+fn given_twice() -> Error {
+    err!(Usage, "the summary is given twice").hint("leave --summary out, or the words")
+}
+
 impl Words {
+    /// Is there any word, even an empty one?
+    pub(super) fn are_given(&self) -> bool {
+        let words = self.first.iter().chain(&self.rest);
+        words.chain(&self.branch).chain(&self.summary).count() > 0
+    }
+
+    /// A sentence without its quotes begins with a capital; hardly any branch does.
+    pub(super) fn note_capital(&self) {
+        if let (Some(first), true, None) = (&self.first, self.rest.len() > 1, &self.branch)
+            && first.chars().next().is_some_and(char::is_uppercase)
+            && first.chars().all(char::is_alphabetic)
+        {
+            output::note(&format!(
+                "{first:?} is taken as the branch; quote the whole sentence to make it the summary, or give it to `orange new`"
+            ));
+        }
+    }
+
     /// Nothing says what is to be done, and nothing where.
     pub(super) fn say_nothing(&self) -> bool {
         let words = self.first.iter().chain(&self.rest);
@@ -53,8 +109,7 @@ impl Words {
             .is_none_or(|first| is_sentence(first) || first.is_empty());
         if let Some(summary) = self.summary {
             if is_text && words().any(|word| !word.trim().is_empty()) || !self.rest.is_empty() {
-                return Err(err!(Usage, "the summary is given twice")
-                    .hint("leave --summary out, or the words"));
+                return Err(given_twice());
             }
             return Ok(Naming::new(self.first.filter(|_| !is_text), &[summary]));
         }
@@ -95,7 +150,7 @@ impl Naming {
         let label = task.label();
         (is_new && task.summary.is_empty()).then(|| {
             format!(
-                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new --summary {}`",
+                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new {}`",
                 command::word(&word)
             )
         })

@@ -103,6 +103,19 @@ impl Program {
     }
 }
 
+/// The user's editor, as far as they named one.
+pub(crate) fn editor() -> Option<OsString> {
+    variable("VISUAL").or_else(|| variable("EDITOR"))
+}
+
+/// For an editor that cannot be started.
+pub(crate) fn no_editor(line: &OsStr, why: &str) -> Error {
+    // The program need not be named twice.
+    let why = why.rsplit(": ").next().unwrap_or(why);
+    let message = format!("cannot start the editor {}: {why}", line.display());
+    Error::new(Code::NoCommand, message).hint("set VISUAL or EDITOR to one that is there")
+}
+
 /// A variable that is set to something.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
