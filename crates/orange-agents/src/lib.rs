@@ -7,6 +7,7 @@ pub mod errand;
 pub mod harness;
 pub mod headless;
 pub mod home_paths;
+pub mod logins;
 pub mod marks;
 pub mod occupants;
 pub mod person_environment;

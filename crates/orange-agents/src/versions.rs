@@ -36,7 +36,7 @@ pub fn remembered(
 }
 
 /// Where it is remembered, and what tells this very file from another one under its name.
-fn place(home: &Path, program: &Path) -> Option<(PathBuf, String)> {
+pub(crate) fn place(home: &Path, program: &Path) -> Option<(PathBuf, String)> {
     let about = fs::metadata(program).ok()?;
     let name = program.file_name()?.to_str()?;
     let stamp = format!(

@@ -34,7 +34,7 @@ pub use home::Home;
 pub use orange_agents::{
     agent_run, errand, harness, headless, occupants, person_environment, runs,
 };
-pub(crate) use orange_agents::{screen_tail, versions};
+pub(crate) use orange_agents::{logins, screen_tail, versions};
 pub use orange_git as git;
 pub use orange_store as store;
 pub(crate) use orange_store::seal;

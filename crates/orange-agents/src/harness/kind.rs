@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Declares what is fixed of an agent CLI, each with the value of one of which nothing is known but how to type into its
@@ -61,6 +61,8 @@ facts! {
     fetches_messages: bool = false,
     /// Does it take a message in the middle of a turn at once, and begin with it when that turn is interrupted?
     queues_messages: bool = false,
+    /// Does its account depend on the model, so that its login tells nothing where one was chosen?
+    login_by_model: bool = false,
     /// The oldest version that has all that Orange uses, and what that is.
     oldest: Option<(Version, &'static str)> = None,
     /// Beginnings of the names of variables that lead to its model and account: its agents get them.
@@ -124,6 +126,12 @@ pub trait Kind: Sync {
     /// Whether it has an account to work with, asked now.
     fn login(&self, _probe: &Probe<'_>, _program: &Path) -> Login {
         Login::Unknown("not asked".into())
+    }
+
+    /// The files that its login depends on, whether they are there or not; None: it does not tell whether somebody is
+    /// logged in.
+    fn credentials(&self, _probe: &Probe<'_>) -> Option<Vec<PathBuf>> {
+        None
     }
 
     /// What a person should know of its settings.

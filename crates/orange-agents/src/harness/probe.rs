@@ -116,13 +116,27 @@ impl Probe<'_> {
 
     /// The user's settings for a CLI, and their file: in the folder that a variable names, or in the usual one.
     pub(super) fn settings(&self, variable: &str, usual: &str) -> Option<(PathBuf, Value)> {
-        let folder = match self.environment.get(variable) {
-            Some(folder) => PathBuf::from(folder),
-            None => self.user_home?.join(usual),
-        };
-        let file = folder.join(SETTINGS);
+        let file = self.folder(variable, usual)?.join(SETTINGS);
         let settings = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
         Some((file, settings))
+    }
+
+    /// The file with the user's settings for a CLI and another one beside it.
+    pub(super) fn credentials(
+        &self,
+        variable: &str,
+        usual: &str,
+        file: &str,
+    ) -> Option<Vec<PathBuf>> {
+        let folder = self.folder(variable, usual)?;
+        Some(vec![folder.join(SETTINGS), folder.join(file)])
+    }
+
+    fn folder(&self, variable: &str, usual: &str) -> Option<PathBuf> {
+        match self.environment.get(variable) {
+            Some(folder) => Some(PathBuf::from(folder)),
+            None => Some(self.user_home?.join(usual)),
+        }
     }
 
     /// What a program that is no agent says of itself, its first line; None where it is not installed.

@@ -195,6 +195,21 @@ pub(crate) fn check_can_spawn(call: &Call, task: &Task) -> Result<()> {
     sessions::usable_tmux(call).map(drop)
 }
 
+/// Whether somebody is logged in to the harness of a task's agent, as far as it tells.
+pub(crate) fn check_login(call: &Call, task: &Task, role: Role) -> Result<()> {
+    let Some(harness) = settings::harness::harness_for(call, task, role)? else {
+        return Ok(());
+    };
+    let path = harness.located(call.search_path.as_deref())?;
+    let agents = &settings::config(call)?.agents;
+    let by_setting = match role {
+        Role::Reviewer => &agents.review_model,
+        Role::Worker | Role::Executor => &agents.model,
+    };
+    let has_model = by_setting.is_some() || models::of_task(task, role).model.is_some();
+    programs::check_login(call, &harness, &path, has_model)
+}
+
 fn run_spec(tx: &TaskTx<'_>, begin: &Begin, harness: &Harness) -> Result<(RunSpec, Extras)> {
     let call = tx.call;
     let task = &tx.task;

@@ -4,7 +4,8 @@ use crate::call::Call;
 use crate::error::{Error, Result, err};
 use crate::harness::probe::{Probe, Version};
 use crate::harness::{Adapter, Harness};
-use std::path::PathBuf;
+use crate::logins;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn probe(call: &Call) -> Probe<'_> {
     Probe {
@@ -26,6 +27,28 @@ pub(crate) fn fit_program(call: &Call, harness: &Harness) -> Result<PathBuf> {
     match version.as_deref().and_then(Version::in_text) {
         Some(found) if found < oldest => Err(too_old(harness, found, oldest, why)),
         Some(_) | None => Ok(path),
+    }
+}
+
+/// Refuses a harness that says that nobody is logged in to it. It is asked only where no answer is remembered; one that
+/// cannot tell is let through.
+pub(crate) fn check_login(
+    call: &Call,
+    harness: &Harness,
+    path: &Path,
+    has_model: bool,
+) -> Result<()> {
+    if has_model && harness.adapter.login_by_model() {
+        return Ok(());
+    }
+    match logins::logged_out(&probe(call), harness, path) {
+        Some(why) => Err(err!(
+            Refused,
+            "harness {} has no account to work with",
+            harness.name
+        )
+        .hint(why)),
+        None => Ok(()),
     }
 }
 

@@ -23,7 +23,7 @@ use orange_core::machine::{self, Move, Refusal};
 use orange_core::runs::open_runs;
 use orange_core::task::{Field, FieldMap, FieldValue, Status, Task};
 use orange_core::timeline::fields::noun;
-use orange_core::workflow::{Condition, Hook, Intent};
+use orange_core::workflow::{Condition, Hook, Intent, Role};
 use orange_core::{Action, text};
 use serde_json::Value;
 
@@ -146,6 +146,10 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     let hooks: Vec<Hook> = hooks.filter_map(|hook| Hook::from_name(hook)).collect();
     if hooks.iter().any(|hook| matches!(hook, Hook::SpawnAgent(_))) {
         start_agent::check_can_spawn(call, &after)?;
+        // A person can see to it; what starts by itself is not held up, its window says the same.
+        if !from.has_started() && call.caller == Caller::Human {
+            start_agent::check_login(call, &after, Role::Worker)?;
+        }
     }
     if hooks.contains(&Hook::AcquireWorkspace) {
         tx.reserve(&after)?;

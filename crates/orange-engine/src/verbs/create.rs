@@ -169,7 +169,11 @@ fn check_can_start(call: &Call, new: &NewTask, task: &Task, row: &Creation) -> R
     if let Some(missing) = missing_reviewer(call, task)? {
         call.notice(text!("its reviewer cannot start: {}", with_hint(&missing)));
     }
-    let Err(missing) = start_agent::check_can_spawn(call, task) else {
+    let logged_in = || match starts {
+        true => start_agent::check_login(call, task, Role::Worker),
+        false => Ok(()),
+    };
+    let Err(missing) = start_agent::check_can_spawn(call, task).and_then(|()| logged_in()) else {
         return Ok(());
     };
     if starts && start::why_not_now(call, task)?.is_some() {
@@ -198,8 +202,12 @@ fn missing_reviewer(call: &Call, task: &Task) -> Result<Option<Error>> {
     if !named {
         return Ok(None);
     }
-    let harness = harness::harness_for(call, task, Role::Reviewer)?;
-    Ok(harness.and_then(|harness| programs::fit_program(call, &harness).err()))
+    let Some(harness) = harness::harness_for(call, task, Role::Reviewer)? else {
+        return Ok(None);
+    };
+    let fit = programs::fit_program(call, &harness).map(drop);
+    let fit = fit.and_then(|()| start_agent::check_login(call, task, Role::Reviewer));
+    Ok(fit.err())
 }
 
 /// Is there such a branch, here or on the remote?

@@ -2,18 +2,19 @@
 //! dependencies and the limit of running agents allow.
 
 use crate::call::{self, Call, Caller};
-use crate::effects::spoken;
-use crate::error::{Code, Result, err};
+use crate::effects::{spoken, start_agent, with_hint};
+use crate::error::{Code, Error, Result, err};
 use crate::index::list::Filter;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
-use crate::{access, facts, started_by, tx};
+use crate::{access, facts, settings, started_by, tx};
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Situation};
+use orange_core::naming::counted;
 use orange_core::task::{Field, Priority, Queue, Status, Task};
-use orange_core::workflow::{Condition, Intent};
+use orange_core::workflow::{Condition, Intent, Role};
 use orange_core::{Action, Timestamp, text};
 use serde_json::Value;
 use std::fs;
@@ -243,11 +244,16 @@ pub(crate) fn start_each(
     enough: impl Fn(usize, &Task) -> Result<bool>,
 ) -> Result<Vec<StartOutcome>> {
     let mut outcomes = Vec::new();
+    // Those that nobody is logged in to are asked once.
+    let mut logged_out = LoggedOut::default();
     for (place, task) in tasks {
         if enough(outcomes.len(), &task)? {
             break;
         }
         if why_not_now(call, &task)?.is_some() {
+            continue;
+        }
+        if logged_out.has_harness_of(call, &task)? {
             continue;
         }
         let folder = place.folder();
@@ -259,7 +265,61 @@ pub(crate) fn start_each(
             Err(error) => call.notice(format!("{} was not started: {error}", task.label())),
         }
     }
-    Ok(outcomes)
+    match logged_out.refusal {
+        Some(refusal) if outcomes.is_empty() => Err(refusal),
+        Some(refusal) => {
+            call.notice(text!(
+                "{} not started: {}",
+                were(&logged_out.tasks),
+                with_hint(&refusal)
+            ));
+            Ok(outcomes)
+        }
+        None => Ok(outcomes),
+    }
+}
+
+/// The harnesses that nobody is logged in to, as far as they tell, and the tasks that were not started because of it.
+#[derive(Default)]
+struct LoggedOut {
+    harnesses: Vec<String>,
+    tasks: Vec<String>,
+    refusal: Option<Error>,
+}
+
+impl LoggedOut {
+    /// Only a person who starts tasks can see to it.
+    fn has_harness_of(&mut self, call: &Call, task: &Task) -> Result<bool> {
+        if call.caller != Caller::Human {
+            return Ok(false);
+        }
+        let Some(harness) = settings::harness::harness_for(call, task, Role::Worker)? else {
+            return Ok(false);
+        };
+        if !self.harnesses.contains(&harness.name) {
+            match start_agent::check_login(call, task, Role::Worker) {
+                Err(error) if error.code == Code::Refused => {
+                    if !harness.adapter.login_by_model() {
+                        self.harnesses.push(harness.name);
+                    }
+                    self.refusal.get_or_insert(error);
+                }
+                // Anything else is told of when it is started.
+                Ok(()) | Err(_) => return Ok(false),
+            }
+        }
+        self.tasks.push(task.label());
+        Ok(true)
+    }
+}
+
+/// `TASK-001 and 3 others were`
+fn were(labels: &[String]) -> String {
+    match labels {
+        [] => String::new(),
+        [one] => format!("{one} was"),
+        [first, others @ ..] => format!("{first} and {} were", counted(others.len(), "other")),
+    }
 }
 
 /// What to say of a task that another command started at the same moment; None if it still waits.

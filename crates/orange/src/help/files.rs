@@ -18,7 +18,7 @@ pub(crate) const FILES: &str = "\
 ~/orange/index.db                        a cache; may be deleted
 ~/orange/in-flight/                      changes that are under way
 ~/orange/starting/                       tasks that are being started
-~/orange/versions/                       versions of programs, remembered
+~/orange/versions/                       versions of programs, and who was logged in
 ~/orange/harness/                        files that agents are given
 REPOSITORY/.orange/config.yaml           the repository's own settings
 REPOSITORY/.orange/prompts/NAME.md       its own prompts

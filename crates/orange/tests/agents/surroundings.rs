@@ -202,9 +202,49 @@ fn a_cli_that_is_not_there_or_fails_at_its_start_is_named() {
 
 #[test]
 fn a_claude_that_is_logged_out_says_so() {
-    let mut env = World::new();
+    // A program around it is not asked before it is started.
+    let mine = "harness:\n  mine:\n    command: [env, claude]\n    like: claude\n";
+    let mut env = World::configured(mine);
     env.unset("ANTHROPIC_AUTH_TOKEN");
-    let task = env.task("claude", "none", "Try it");
+    let task = env.task("mine", "none", "Try it");
     env.until_attention(&task, "Not logged in");
     assert_eq!(env.model.requests().len(), 0);
+}
+
+#[test]
+fn claude_without_an_account_is_not_started() {
+    let mut env = World::new();
+    env.unset("ANTHROPIC_");
+    let new = ["new", "Greet the user", "--harness", "claude"];
+    let refused = env.say(&new).fails_with(3);
+    refused
+        .says("harness claude has no account to work with")
+        .says("/login");
+    assert!(env.list(["--all"]).is_empty());
+    // A key is an account; it is asked again, because the variables are others.
+    let url = env.model.url();
+    env.set("ANTHROPIC_BASE_URL", url);
+    env.set("ANTHROPIC_AUTH_TOKEN", "fake");
+    env.model
+        .when("You are the worker of task", [say("Hello.")]);
+    let task = env.task("claude", "none", "Greet the user");
+    env.until_heard(&env.prompt(&task, "worker"));
+}
+
+#[test]
+fn pi_without_an_account_is_not_started() {
+    let env = World::new();
+    let other = r#"{"defaultProvider": "openai"}"#;
+    env.write("home/.pi/agent/settings.json", other);
+    let new = ["new", "Greet the user", "--harness", "pi"];
+    let refused = env.say(&new).fails_with(3);
+    refused
+        .says("harness pi has no account to work with")
+        .says("/login");
+    // Another model may have another account.
+    env.model
+        .when("You are the worker of task", [say("Hello.")]);
+    let model = ["--harness", "pi", "--model", crate::cli::PI_ANTHROPIC];
+    let task = env.create([&["it", "Greet the user"], &model[..]].concat());
+    env.until_heard(&env.prompt(&task, "worker"));
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 const CLI: &str = r#"#!/bin/sh
 case "$*" in
 --version) echo "9.9.9" ;;
+"auth "*) ;;
 *) printf '%s\n' "$@" > "ROOT/new.$$"; mv "ROOT/new.$$" "ROOT/NAME.$ORANGE_ROLE"; exec sleep 1000 ;;
 esac
 "#;

@@ -18,7 +18,7 @@ fn with_claude(more: &str) -> Agents {
     fs::create_dir(env.root().join("bin")).unwrap();
     let seen = env.root().join("seen");
     let script = format!(
-        "#!/bin/sh\ncase $1 in --version) echo '2.1.325 (Claude Code)'; exit;; esac\n\
+        "#!/bin/sh\ncase $1 in --version) echo '2.1.325 (Claude Code)'; exit;; auth) exit;; esac\n\
          {{ printf '%s\\n' \"$@\"; env; }} > {0}.part && mv {0}.part {0}\nexec cat\n",
         seen.display()
     );

@@ -25,6 +25,7 @@ mod agent_hazards;
 mod agent_hooks;
 mod agent_identity;
 mod agent_kills;
+mod agent_login;
 mod agent_merge;
 mod agent_misdeeds;
 mod agent_models;

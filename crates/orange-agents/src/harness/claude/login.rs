@@ -22,7 +22,9 @@ fn read(answer: &Answer) -> Login {
                 None => Login::In(how),
             }
         }
-        Some(false) => Login::Out("not logged in: start `claude` and give it /login".into()),
+        Some(false) => Login::Out(
+            "not logged in: start `claude` and give it /login, or set ANTHROPIC_API_KEY".into(),
+        ),
         None => Login::Unknown("`claude auth status` does not say".into()),
     }
 }

@@ -203,6 +203,10 @@ impl Kind for Claude {
         login::login(probe, program)
     }
 
+    fn credentials(&self, probe: &Probe<'_>) -> Option<Vec<PathBuf>> {
+        probe.credentials("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json")
+    }
+
     fn note(&self, probe: &Probe<'_>) -> Option<String> {
         let (file, settings) = probe.settings("CLAUDE_CONFIG_DIR", ".claude")?;
         let off = settings.get("disableAllHooks") == Some(&Value::Bool(true));

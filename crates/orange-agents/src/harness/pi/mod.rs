@@ -13,7 +13,7 @@ use crate::headless::{Request, Way};
 use orange_core::config::Effort;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The extension. pi compiles what it has not seen before, which takes a quarter of a second: so it is one file for all
 /// runs, and what is about one run stands in a variable.
@@ -55,6 +55,7 @@ const FACTS: &Facts = &Facts {
         "its extensions and --no-approve are as Orange needs them",
     )),
     variables: &["PI_"],
+    login_by_model: true,
     cleared: CLEARED,
     ..Facts::TYPED
 };
@@ -90,6 +91,10 @@ impl Kind for Pi {
 
     fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
         Some(headless::way(request, world.home))
+    }
+
+    fn credentials(&self, probe: &Probe<'_>) -> Option<Vec<PathBuf>> {
+        probe.credentials("PI_CODING_AGENT_DIR", ".pi/agent", "auth.json")
     }
 
     fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {
