@@ -4,7 +4,7 @@
 use crate::history::History;
 use crate::runs::runs;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tokens and cost of one conversation, or of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Usage {
     /// In US dollars; None where the harness does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+    /// It cost at least that much: of a part of it the cost is not known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cost_partial: bool,
 }
 
 impl Usage {
@@ -30,17 +33,47 @@ impl Usage {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
+    /// `$0.16`, or `≥ $0.16` where that is not all of it; None where no cost is known.
+    pub fn cost_in_words(&self) -> Option<String> {
+        let cost = self.cost?;
+        if self.cost_partial {
+            // A lower bound is never rounded up; the rest makes up for what binary fractions lose.
+            let cents = (cost * 100.0 + 1e-6).floor();
+            return Some(format!("≥ ${:.2}", cents / 100.0));
+        }
+        Some(format!("${cost:.2}"))
+    }
+
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
+        let costs_nothing_known = |usage: Usage| usage.cost.is_none() && !usage.is_empty();
+        let cost = match (self.cost, other.cost) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+        };
+        let is_partial = [self, other]
+            .into_iter()
+            .any(|usage| usage.cost_partial || costs_nothing_known(usage));
         Usage {
             input: self.input + other.input,
             output: self.output + other.output,
             cache_read: self.cache_read + other.cache_read,
             cache_write: self.cache_write + other.cache_write,
-            cost: match (self.cost, other.cost) {
-                (None, None) => None,
-                (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+            cost,
+            cost_partial: cost.is_some() && is_partial,
+        }
+    }
+
+    /// The same conversation after another turn. Its later figures are those of all of it; a cost that is not told any
+    /// more was at least what it was before.
+    fn followed_by(self, later: Usage) -> Usage {
+        match (self.cost, later.cost) {
+            (Some(_), None) => Usage {
+                cost: self.cost,
+                cost_partial: true,
+                ..later
             },
+            _ => later,
         }
     }
 }
@@ -48,36 +81,63 @@ impl Usage {
 /// What all runs of a task used; `live` knows those whose end is not journalled. None where no harness told.
 pub fn total(history: &History, live: impl Fn(&str) -> Option<Usage>) -> Option<Usage> {
     let mut by_conversation: BTreeMap<String, Usage> = BTreeMap::new();
+    // The newest run told nothing of it: it runs still, died before, or its harness never does.
+    let mut silent: BTreeSet<String> = BTreeSet::new();
     for run in runs(history) {
         let known = run.usage.or_else(|| live(&run.id));
+        let conversation = run.conversation.unwrap_or(run.id);
         let Some(usage) = known.filter(|usage| !usage.is_empty()) else {
+            silent.insert(conversation);
             continue;
         };
+        silent.remove(&conversation);
         // A run that resumed a conversation says what all of it used.
-        by_conversation.insert(run.conversation.unwrap_or(run.id), usage);
+        let before = by_conversation.get(&conversation).copied();
+        let usage = before.map_or(usage, |before| before.followed_by(usage));
+        by_conversation.insert(conversation, usage);
     }
-    by_conversation.into_values().reduce(Usage::plus)
+    let total = by_conversation.into_values().reduce(Usage::plus)?;
+    Some(Usage {
+        cost_partial: total.cost.is_some() && (total.cost_partial || !silent.is_empty()),
+        ..total
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn line(rest: &str) -> String {
+        format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",\"by\":\"engine\",{rest}}}\n")
+    }
+
+    fn spawned(run: &str, conversation: &str) -> String {
+        line(&format!(
+            r#""type":"agent.spawned","run":"{run}","role":"worker","harness":"claude","conversation":"{conversation}""#
+        ))
+    }
+
+    /// The end of a run that told so many tokens, and its cost.
+    fn ended(run: &str, output: u32, cost: &str) -> String {
+        line(&format!(
+            r#""type":"agent.stopped","run":"{run}","role":"worker","usage":{{"input":10,"output":{output}{cost}}}"#
+        ))
+    }
+
+    /// The end of a run that told nothing.
+    fn crashed(run: &str) -> String {
+        line(&format!(
+            r#""type":"agent.crashed","run":"{run}","role":"worker""#
+        ))
+    }
+
+    fn cost_of(lines: &[String]) -> Option<String> {
+        let history = History::parse(lines.concat().as_bytes());
+        total(&history, |_| None)?.cost_in_words()
+    }
+
     #[test]
     fn a_conversation_that_was_resumed_counts_once() {
-        let line = |rest: &str| {
-            format!("{{\"timestamp\":\"2026-01-01T00:00:00Z\",\"by\":\"engine\",{rest}}}\n")
-        };
-        let spawned = |run: &str, conversation: &str| {
-            line(&format!(
-                r#""type":"agent.spawned","run":"{run}","role":"worker","harness":"claude","conversation":"{conversation}""#
-            ))
-        };
-        let ended = |run: &str, output: u32, cost: &str| {
-            line(&format!(
-                r#""type":"agent.stopped","run":"{run}","role":"worker","usage":{{"input":10,"output":{output}{cost}}}"#
-            ))
-        };
         let text = [
             spawned("a", "one"),
             ended("a", 5, ""),
@@ -97,9 +157,71 @@ mod tests {
         };
         let total = total(&history, live).unwrap();
         assert_eq!(
-            (total.input, total.output, total.cost),
-            (20, 108, Some(0.75))
+            (total.input, total.output, total.cost, total.cost_partial),
+            (20, 108, Some(0.75), true)
         );
         assert_eq!(super::total(&History::parse(b""), |_| None), None);
+    }
+
+    #[test]
+    fn a_cost_that_is_known_in_part_is_a_lower_bound() {
+        let told = [spawned("a", "one"), ended("a", 5, r#","cost":0.115"#)].concat();
+        let whole = |more: &[String]| {
+            let lines: Vec<String> = std::iter::once(&told).chain(more).cloned().collect();
+            cost_of(&lines).unwrap()
+        };
+        assert_eq!(whole(&[]), "$0.12");
+        let other = spawned("b", "two");
+        for (why, more) in [
+            ("runs still", vec![other.clone()]),
+            ("died before it told", vec![other.clone(), crashed("b")]),
+            ("tells tokens only", vec![other.clone(), ended("b", 1, "")]),
+            ("resumed and runs still", vec![spawned("b", "one")]),
+            (
+                "resumed and told tokens only",
+                vec![spawned("b", "one"), ended("b", 9, "")],
+            ),
+            (
+                "tells a part itself",
+                vec![
+                    other.clone(),
+                    ended("b", 1, r#","cost":0.0,"cost_partial":true"#),
+                ],
+            ),
+        ] {
+            assert_eq!(whole(&more), "≥ $0.11", "{why}");
+        }
+        // Once it has told, all of it is known.
+        let resumed = [
+            spawned("b", "one"),
+            ended("b", 9, ""),
+            spawned("c", "one"),
+            ended("c", 9, r#","cost":0.3"#),
+        ];
+        assert_eq!(whole(&resumed), "$0.30");
+        assert_eq!(
+            cost_of(&[other, ended("b", 1, "")]),
+            None,
+            "nothing is known"
+        );
+    }
+
+    #[test]
+    fn a_lower_bound_is_not_rounded_up() {
+        for (cost, shown) in [(0.29, "≥ $0.29"), (0.296, "≥ $0.29"), (0.0, "≥ $0.00")] {
+            let usage = Usage {
+                cost: Some(cost),
+                cost_partial: true,
+                ..Usage::default()
+            };
+            assert_eq!(usage.cost_in_words().as_deref(), Some(shown));
+        }
+        let none = Usage {
+            output: 7,
+            ..Usage::default()
+        };
+        assert_eq!(none.cost_in_words(), None);
+        assert!(!none.plus(none).cost_partial);
+        assert!(!serde_json::to_string(&none).unwrap().contains("cost"));
     }
 }

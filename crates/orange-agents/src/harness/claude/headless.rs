@@ -78,7 +78,7 @@ fn usage(line: &Value) -> Usage {
         output: count_of(model, "outputTokens"),
         cache_read: count_of(model, "cacheReadInputTokens"),
         cache_write: count_of(model, "cacheCreationInputTokens"),
-        cost: None,
+        ..Usage::default()
     };
     let tokens = models
         .into_iter()
@@ -117,6 +117,7 @@ mod tests {
             cache_read: 2,
             cache_write: 3,
             cost: Some(0.5),
+            cost_partial: false,
         };
         assert_eq!(heard.usage, expected);
     }

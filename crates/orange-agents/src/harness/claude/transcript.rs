@@ -23,6 +23,8 @@ pub(super) struct Transcript {
     /// What each answer of the model used. One answer may take several lines.
     answers: BTreeMap<String, Usage>,
     cost: Option<f64>,
+    /// The model has answered since that cost was told: a conversation that was resumed has the cost of its earlier runs.
+    answered_since: bool,
     queue: Queue,
 }
 
@@ -35,6 +37,7 @@ impl Transcript {
             read: BTreeMap::new(),
             answers: BTreeMap::new(),
             cost: None,
+            answered_since: false,
             queue: Queue::default(),
         }
     }
@@ -52,6 +55,7 @@ impl Transcript {
             self.read.clear();
             self.answers.clear();
             self.cost = None;
+            self.answered_since = false;
         }
         let Some(path) = self.path.clone() else {
             return;
@@ -76,6 +80,7 @@ impl Transcript {
             .copied()
             .fold(Usage::default(), Usage::plus);
         usage.cost = self.cost;
+        usage.cost_partial = self.cost.is_some() && self.answered_since;
         if let Err(error) = self.folder.note_usage(&usage) {
             tracing::warn!(%error, "what the agent used is not noted");
         }
@@ -104,11 +109,16 @@ impl Transcript {
                 let id = message.get("id").and_then(Value::as_str);
                 if let (Some(id), Some(usage)) = (id, message.get("usage")) {
                     self.answers.insert(id.to_owned(), usage_of(usage));
+                    // Those of agents that it started are read later than they were written.
+                    self.answered_since |= own;
                 }
             }
             Some("cost-state") => {
                 let cost = line.get("totalCostUSD").and_then(Value::as_f64);
-                self.cost = cost.or(self.cost);
+                if cost.is_some() {
+                    self.cost = cost;
+                    self.answered_since = false;
+                }
             }
             Some("queue-operation") if own => self.take_queue(line),
             Some("user") if own => {
@@ -173,7 +183,7 @@ fn usage_of(usage: &Value) -> Usage {
         output: count("output_tokens"),
         cache_read: count("cache_read_input_tokens"),
         cache_write: count("cache_creation_input_tokens"),
-        cost: None,
+        ..Usage::default()
     }
 }
 
@@ -224,10 +234,19 @@ mod tests {
         let usage = folder.usage().unwrap();
         assert_eq!((usage.input, usage.output, usage.cost), (120, 2, None));
 
-        text += &(answer("c", 3) + "{\"type\":\"cost-state\",\"totalCostUSD\":0.5}\n{\"cut");
-        std::fs::write(&talk, &text).unwrap();
+        text += &(answer("c", 3) + "{\"type\":\"cost-state\",\"totalCostUSD\":0.5}\n");
+        std::fs::write(&talk, format!("{text}{{\"cut")).unwrap();
         transcript.follow(None);
         let usage = folder.usage().unwrap();
         assert_eq!((usage.input, usage.cost), (123, Some(0.5)));
+        assert!(!usage.cost_partial);
+
+        // Resumed: what it told at its end was not all.
+        text += &answer("d", 1);
+        std::fs::write(&talk, &text).unwrap();
+        transcript.follow(None);
+        let usage = folder.usage().unwrap();
+        assert_eq!((usage.input, usage.cost), (124, Some(0.5)));
+        assert!(usage.cost_partial);
     }
 }

@@ -89,6 +89,7 @@ fn usage(used: &Value) -> Usage {
         cache_read: count_of(used, "cacheRead"),
         cache_write: count_of(used, "cacheWrite"),
         cost: used.pointer("/cost/total").and_then(Value::as_f64),
+        cost_partial: false,
     }
 }
 
@@ -123,6 +124,7 @@ mod tests {
             cache_read: 2,
             cache_write: 4,
             cost: Some(2.0),
+            cost_partial: false,
         };
         assert_eq!(heard.usage, expected);
         assert!(heard.finished);

@@ -78,7 +78,7 @@ fn for_how_long(doing: &Doing, now: Timestamp) -> String {
     }
 }
 
-/// `57.0k in, 1.2k out, 0.3k cached, $0.16`
+/// `57.0k in, 1.2k out, 0.3k cached, $0.16`; `≥ $0.16` where that is not all it cost
 pub(super) fn used(usage: Usage) -> String {
     let mut parts = vec![
         format!("{} in", tokens(usage.input + usage.cache_write)),
@@ -87,9 +87,7 @@ pub(super) fn used(usage: Usage) -> String {
     if usage.cache_read > 0 {
         parts.push(format!("{} cached", tokens(usage.cache_read)));
     }
-    if let Some(cost) = usage.cost {
-        parts.push(format!("${cost:.2}"));
-    }
+    parts.extend(usage.cost_in_words());
     parts.join(", ")
 }
 
@@ -115,8 +113,14 @@ mod tests {
             cache_read: 300,
             cache_write: 1_000,
             cost: Some(0.1649),
+            cost_partial: false,
         };
         assert_eq!(used(usage), "57.0k in, 1.2k out, 0.3k cached, $0.16");
+        let partial = Usage {
+            cost_partial: true,
+            ..usage
+        };
+        assert_eq!(used(partial), "57.0k in, 1.2k out, 0.3k cached, ≥ $0.16");
         let small = Usage {
             input: 2_345_678,
             output: 1,
