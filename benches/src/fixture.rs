@@ -105,7 +105,7 @@ impl Home {
 }
 
 pub(crate) fn key(number: usize) -> String {
-    Key(number as u32).to_string()
+    Key::numbered(number as u32).to_string()
 }
 
 fn make_repository(folder: &Path) -> Result<()> {
@@ -262,7 +262,7 @@ fn draft(number: usize) -> Task {
     let slug = summary.to_lowercase().replace(' ', "-");
     Task {
         id: id(number),
-        key: Some(Key(number as u32)),
+        key: Some(Key::numbered(number as u32)),
         project: PROJECT.into(),
         branch: format!("orange/{}-{slug}", key(number)),
         summary,

@@ -1,5 +1,8 @@
 //! Names of tasks: the random id, the counted key, and the ways a person may refer to one.
 
+mod prefix;
+
+pub use prefix::{BadPrefix, Prefix};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -15,16 +18,30 @@ pub const ID_ALPHABET: [char; 62] = [
 /// Length of the ids Orange makes. Adopted tasks keep ids of any shape.
 pub const ID_LENGTH: usize = 21;
 
-/// `TASK-001`: counted per project, never used twice.
+/// `TASK-001`: a number that is counted per project and never used twice, after the prefix that the project had when it was
+/// given. Within a project the number alone tells which task is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(pub u32);
+pub struct Key {
+    pub number: u32,
+    pub prefix: Prefix,
+}
+
+impl Key {
+    /// With the prefix that projects have unless they say otherwise.
+    pub const fn numbered(number: u32) -> Key {
+        Key {
+            number,
+            prefix: Prefix::TASK,
+        }
+    }
+}
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.width().is_none() && f.precision().is_none() {
-            return write!(f, "TASK-{:03}", self.0);
+            return write!(f, "{}-{:03}", self.prefix.as_str(), self.number);
         }
-        f.pad(&format!("TASK-{:03}", self.0))
+        f.pad(&format!("{}-{:03}", self.prefix, self.number))
     }
 }
 
@@ -45,26 +62,29 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bad = || BadKey(text.to_owned());
         let (prefix, digits) = text.split_once('-').ok_or_else(bad)?;
-        if !prefix.eq_ignore_ascii_case("task")
-            || digits.is_empty()
-            || !digits.bytes().all(|b| b.is_ascii_digit())
-        {
-            return Err(bad());
-        }
-        match digits.parse() {
-            Ok(0) | Err(_) => Err(bad()),
-            Ok(number) => Ok(Key(number)),
-        }
+        Ok(Key {
+            number: number(digits).ok_or_else(bad)?,
+            prefix: prefix.parse().map_err(|_| bad())?,
+        })
     }
+}
+
+/// The number of a task, written with digits only.
+fn number(digits: &str) -> Option<u32> {
+    let is_one = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse().ok().filter(|number| *number > 0);
+    number.filter(|_| is_one)
 }
 
 /// What a person typed to name a task, taken apart but not yet looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {
-    /// `TASK-007`, in the current project.
+    /// `TASK-007`, in the current project. A branch may look like that, too.
     Key(Key),
     /// `shop:TASK-007`.
     ProjectKey(String, Key),
+    /// `shop:7`.
+    ProjectNumber(String, u32),
     /// An id or the beginning of one.
     IdPrefix(String),
     /// `shop/add-login`: everything after the first slash is the branch.
@@ -77,10 +97,12 @@ impl Reference {
             return Reference::Key(key);
         }
         if let Some((project, key)) = text.rsplit_once(':') {
-            // `shop:7` is what people type for shop:TASK-007.
-            let number = || key.parse().map(Key);
-            if let Ok(key) = key.parse().or_else(|_| number()) {
-                return Reference::ProjectKey(project.to_owned(), key);
+            let project = || project.to_owned();
+            if let Ok(key) = key.parse() {
+                return Reference::ProjectKey(project(), key);
+            }
+            if let Some(number) = number(key) {
+                return Reference::ProjectNumber(project(), number);
             }
         }
         match text.split_once('/') {
@@ -99,13 +121,55 @@ pub fn stored_reference(from_project: &str, project: &str, key: Key) -> String {
     }
 }
 
-/// Reads a stored reference back into its project and key.
-pub fn read_stored(from_project: &str, text: &str) -> Option<(String, Key)> {
-    match Reference::parse(text.trim()) {
-        Reference::Key(key) => Some((from_project.to_owned(), key)),
-        Reference::ProjectKey(project, key) => Some((project, key)),
-        Reference::IdPrefix(_) | Reference::Branch(..) => None,
+/// A task as another one's `blocked_by` names it. Project and number tell which one is meant.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StoredReference {
+    pub project: String,
+    /// 0 where the text is no key; then `project` is all of it.
+    pub number: u32,
+    /// None for `shop:7`, which says nothing of it.
+    pub prefix: Option<Prefix>,
+}
+
+impl StoredReference {
+    /// Names no task, because none has the number 0.
+    pub fn unreadable(text: &str) -> StoredReference {
+        StoredReference {
+            project: text.to_owned(),
+            number: 0,
+            prefix: None,
+        }
     }
+
+    /// As a task of that project writes it.
+    pub fn written_in(&self, from_project: &str) -> String {
+        let (project, number) = (&self.project, self.number);
+        match self.prefix {
+            _ if number == 0 => project.clone(),
+            Some(prefix) => stored_reference(from_project, project, Key { number, prefix }),
+            None => format!("{project}:{number}"),
+        }
+    }
+
+    /// Could a task with that key be the one that is meant?
+    pub fn fits(&self, key: Key) -> bool {
+        self.number == key.number && self.prefix.is_none_or(|prefix| prefix == key.prefix)
+    }
+}
+
+/// Reads a stored reference back.
+pub fn read_stored(from_project: &str, text: &str) -> Option<StoredReference> {
+    let (project, number, prefix) = match Reference::parse(text.trim()) {
+        Reference::Key(key) => (from_project.to_owned(), key.number, Some(key.prefix)),
+        Reference::ProjectKey(project, key) => (project, key.number, Some(key.prefix)),
+        Reference::ProjectNumber(project, number) => (project, number, None),
+        Reference::IdPrefix(_) | Reference::Branch(..) => return None,
+    };
+    Some(StoredReference {
+        project,
+        number,
+        prefix,
+    })
 }
 
 /// Project names become folder and session names, so their letters are limited.
@@ -121,18 +185,31 @@ pub fn valid_project_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    fn key(prefix: &str, number: u32) -> Key {
+        let prefix = prefix.parse().unwrap();
+        Key { number, prefix }
+    }
 
     #[test]
     fn keys_are_padded_and_read_tolerantly() {
-        assert_eq!(Key(7).to_string(), "TASK-007");
-        assert_eq!(Key(12345).to_string(), "TASK-12345");
-        assert_eq!("task-7".parse(), Ok(Key(7)));
+        assert_eq!(Key::numbered(7).to_string(), "TASK-007");
+        assert_eq!(Key::numbered(12345).to_string(), "TASK-12345");
+        assert_eq!(format!("{:<10}|", key("API", 7)), "API-007   |");
+        assert_eq!("task-7".parse(), Ok(Key::numbered(7)));
+        assert_eq!("web2-0007".parse(), Ok(key("WEB2", 7)));
         for bad in [
             "TASK-",
             "TASK-0",
+            "TASK-+1",
             "TASK-1x",
             "TASK1",
             "-1",
+            "A-1",
+            "2WEB-1",
+            "INIT-001",
+            "fix-login-1",
             "TASK-99999999999999999999",
         ] {
             assert!(bad.parse::<Key>().is_err(), "{bad}");
@@ -140,26 +217,104 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_ordered_by_their_numbers() {
+        let mut keys = [key("API", 3), key("TASK", 1), key("WEB", 2), key("AAA", 20)];
+        keys.sort();
+        let shown = keys.map(|key| key.to_string());
+        assert_eq!(shown, ["TASK-001", "WEB-002", "API-003", "AAA-020"]);
+    }
+
+    #[test]
     fn references_are_told_apart() {
-        assert_eq!(Reference::parse("TASK-3"), Reference::Key(Key(3)));
+        assert_eq!(Reference::parse("TASK-3"), Reference::Key(Key::numbered(3)));
+        assert_eq!(Reference::parse("api-3"), Reference::Key(key("API", 3)));
         assert_eq!(
             Reference::parse("my:shop:TASK-3"),
-            Reference::ProjectKey("my:shop".into(), Key(3))
+            Reference::ProjectKey("my:shop".into(), Key::numbered(3))
+        );
+        assert_eq!(
+            Reference::parse("shop:007"),
+            Reference::ProjectNumber("shop".into(), 7)
         );
         assert_eq!(
             Reference::parse("shop/fix/deep"),
             Reference::Branch("shop".into(), "fix/deep".into())
         );
-        assert_eq!(Reference::parse("abC1"), Reference::IdPrefix("abC1".into()));
+        for id in ["abC1", "3", "INIT-003", "fix-login-3", "shop:0", "shop:+7"] {
+            assert_eq!(Reference::parse(id), Reference::IdPrefix(id.into()));
+        }
     }
 
     #[test]
     fn stored_references_name_the_project_only_when_it_differs() {
-        assert_eq!(stored_reference("a", "a", Key(1)), "TASK-001");
-        assert_eq!(stored_reference("a", "b", Key(1)), "b:TASK-001");
-        assert_eq!(read_stored("a", "b:TASK-001"), Some(("b".into(), Key(1))));
-        assert_eq!(read_stored("a", "TASK-001"), Some(("a".into(), Key(1))));
+        let one = key("API", 1);
+        assert_eq!(stored_reference("a", "a", one), "API-001");
+        assert_eq!(stored_reference("a", "b", one), "b:API-001");
+        for (text, project, number, prefix) in [
+            ("b:TASK-001", "b", 1, Some(Prefix::TASK)),
+            (" task-1 ", "a", 1, Some(Prefix::TASK)),
+            ("API-002", "a", 2, Some(one.prefix)),
+            ("b:7", "b", 7, None),
+        ] {
+            let project = project.to_owned();
+            let expected = StoredReference {
+                project,
+                number,
+                prefix,
+            };
+            assert_eq!(read_stored("a", text), Some(expected));
+        }
         assert_eq!(read_stored("a", "nonsense"), None);
+        assert_eq!(read_stored("a", "7"), None);
+        assert_eq!(StoredReference::unreadable("x y").written_in("a"), "x y");
+    }
+
+    #[test]
+    fn a_reference_fits_the_key_that_it_was_written_as() {
+        let fits = |text: &str, key: Key| read_stored("a", text).unwrap().fits(key);
+        assert!(fits("API-003", key("API", 3)));
+        assert!(fits("a:3", key("API", 3)));
+        assert!(!fits("API-003", key("TASK", 3)));
+        assert!(!fits("a:4", key("API", 3)));
+    }
+
+    proptest! {
+        /// Whatever a project may have chosen, what is written down is read again as what was meant.
+        #[test]
+        fn what_is_written_is_read(
+            prefix in "[A-Za-z][A-Za-z0-9]{1,9}",
+            number in 1_u32..,
+            from in "[a-z]{1,5}",
+            project in "[a-z:.]{1,5}",
+        ) {
+            prop_assume!(prefix.parse::<Prefix>().is_ok());
+            let key = key(&prefix, number);
+            prop_assert_eq!(key.to_string().parse(), Ok(key));
+            prop_assert_eq!(key.to_string().to_lowercase().parse(), Ok(key));
+            let text = stored_reference(&from, &project, key);
+            let read = read_stored(&from, &text).unwrap();
+            prop_assert!(read.fits(key));
+            prop_assert_eq!(&read.project, &project);
+            prop_assert_eq!(read.written_in(&from), text);
+        }
+
+        #[test]
+        fn any_text_is_some_reference(text in "(\\PC{0,12}|[A-Za-z0-9]{0,12}[-:/][A-Za-z0-9:/-]{0,12})") {
+            match Reference::parse(&text) {
+                Reference::Key(key) => {
+                    prop_assert_eq!(key.to_string().parse(), Ok(key));
+                    prop_assert!(text.to_uppercase().starts_with(key.prefix.as_str()));
+                }
+                Reference::ProjectKey(project, _) | Reference::ProjectNumber(project, _) => {
+                    let rest = text.strip_prefix(&project);
+                    prop_assert!(rest.is_some_and(|rest| rest.starts_with(':')));
+                }
+                Reference::Branch(project, branch) => {
+                    prop_assert_eq!(format!("{project}/{branch}"), text);
+                }
+                Reference::IdPrefix(id) => prop_assert_eq!(id, text),
+            }
+        }
     }
 
     #[test]

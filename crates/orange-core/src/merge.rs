@@ -165,7 +165,7 @@ mod tests {
         Task {
             summary: summary.into(),
             project: "shop".into(),
-            key: Some(crate::id::Key(7)),
+            key: Some(crate::id::Key::numbered(7)),
             branch: "orange/login".into(),
             ..Task::default()
         }

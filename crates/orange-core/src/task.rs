@@ -384,7 +384,7 @@ mod tests {
     fn every_field_survives_its_own_json() {
         let mut task = Task {
             id: "abc".into(),
-            key: Some(Key(4)),
+            key: "API-004".parse().ok(),
             summary: "no".into(),
             weight: Some(Weight::Large),
             tags: vec!["1.10".into()],

@@ -61,7 +61,7 @@ mod tests {
         let mut task = Task {
             id: "k3x9k3x9k3x9".into(),
             project: "shop".into(),
-            key: Some(Key(7)),
+            key: Some(Key::numbered(7)),
             ..Task::default()
         };
         assert_eq!(task.name().seen_from(Some("shop")), "TASK-007");

@@ -10,6 +10,7 @@ use crate::store::locks::{Lock, LockFile};
 use crate::store::{Place, Store, private};
 use crate::tmux::Inside;
 use orange_core::config::{Config, Kind, Layer, Setting};
+use orange_core::id::Prefix;
 use orange_core::workflow::{Actor, Role};
 use orange_core::{Action, Text, Timestamp, text};
 use std::collections::BTreeMap;
@@ -309,6 +310,16 @@ impl Call {
     pub(crate) fn project_of(&self, name: &str) -> Option<Project> {
         let mut known = self.projects().ok()?.into_iter();
         known.find(|project| project.name == name)
+    }
+
+    /// How the keys of a project's new tasks begin.
+    pub(crate) fn prefix_of(&self, _project: &str) -> Prefix {
+        Prefix::TASK
+    }
+
+    /// Do keys of the project begin so, or those that were given before it had another prefix?
+    pub(crate) fn owns_prefix(&self, project: &str, prefix: Prefix) -> Result<bool> {
+        Ok(self.prefix_of(project) == prefix || self.index()?.has_prefix(project, prefix)?)
     }
 
     /// From now on nothing is changed or started here: where a setting cannot be used, its default counts.

@@ -15,7 +15,7 @@ use orange_agents::marks::review_mark;
 use orange_core::evidence::Evidence;
 use orange_core::history::payload::{HookEnded, MergeAttempt, StatusMoved, TaskMerged};
 use orange_core::history::{Event, EventType, History};
-use orange_core::id::{Key, read_stored};
+use orange_core::id::read_stored;
 use orange_core::machine::{self, Facts, Linked, Situation, Slots};
 use orange_core::naming::counted;
 use orange_core::review::{self, Left};
@@ -91,7 +91,7 @@ pub(crate) fn linked_all(call: &Call, task: &Task, references: &[String]) -> Res
 
 pub(crate) fn linked(call: &Call, project: &str, reference: &str) -> Result<Linked> {
     let status = match read_stored(project, reference) {
-        Some((project, key)) => status_of(call, &project, key)?,
+        Some(named) => status_of(call, &named.project, named.number)?,
         None => None,
     };
     Ok(Linked {
@@ -101,14 +101,14 @@ pub(crate) fn linked(call: &Call, project: &str, reference: &str) -> Result<Link
 }
 
 /// The status as the task's own files have it: the index only says where they are.
-fn status_of(call: &Call, project: &str, key: Key) -> Result<Option<Status>> {
-    let mut found = call.index()?.by_key(project, key)?;
+fn status_of(call: &Call, project: &str, number: u32) -> Result<Option<Status>> {
+    let mut found = call.index()?.by_number(project, number)?;
     if found.is_none() {
-        found = call.fresh_index()?.by_key(project, key)?;
+        found = call.fresh_index()?.by_number(project, number)?;
     }
     Ok(match found {
         Some(found) => Some(call.store.survey(&found.folder).task.status),
-        None => trash::over_in_trash(call, project, key),
+        None => trash::over_in_trash(call, project, number),
     })
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn children(call: &Call, task: &Task) -> Result<Vec<Linked>> {
     let Some(key) = task.key else {
         return Ok(Vec::new());
     };
-    let found = call.index()?.children_of(&task.project, key)?;
+    let found = call.index()?.children_of(&task.project, key.number)?;
     let as_link = |child: Found| Linked {
         status: Some(call.store.survey(&child.folder).task.status),
         reference: child.reference_in(&task.project),

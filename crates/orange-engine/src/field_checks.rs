@@ -25,21 +25,30 @@ fn refuses_blockers(call: &Call, place: &Place, task: &Task) -> Option<String> {
     let key = task.key?;
     for reference in &task.blocked_by {
         let stored = read_stored(&place.project, reference);
-        let known = stored.as_ref().is_some_and(|(project, blocker)| {
-            let found = call
-                .index()
-                .and_then(|index| index.by_key(project, *blocker));
-            found.is_ok_and(|found| found.is_some())
+        let found = stored.as_ref().and_then(|blocker| {
+            let found =
+                (call.index()).and_then(|index| index.by_number(&blocker.project, blocker.number));
+            found.ok().flatten()
         });
-        if !known {
+        // Its number alone would be that of another task than was meant.
+        if let (Some(blocker), Some(own)) = (&stored, found.as_ref().and_then(|found| found.key))
+            && !blocker.fits(own)
+        {
+            let project = &blocker.project;
+            return Some(format!(
+                "{reference} does not exist; {} in project {project} is {own}",
+                own.number
+            ));
+        }
+        if found.is_none() {
             call.notice(format!(
                 "{key}: it waits for {reference}, which does not exist"
             ));
         }
-        let Some((project, blocker)) = stored else {
+        let Some(blocker) = stored else {
             continue;
         };
-        match cycle_through(call, &place.project, key, &project, blocker) {
+        match cycle_through(call, &place.project, key, &blocker.project, blocker.number) {
             Ok(Some(cycle)) => return Some(format!("a cycle: {}", cycle.join(" → "))),
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "dependencies were not checked"),
@@ -54,24 +63,25 @@ pub(crate) fn cycle_through(
     project: &str,
     key: Key,
     blocker_project: &str,
-    blocker: Key,
+    blocker: u32,
 ) -> Result<Option<Vec<String>>> {
-    let full = |project: &str, key: Key| format!("{project}:{key}");
-    let start = full(project, key);
-    let first = full(blocker_project, blocker);
+    // A number is one task of its project, however its key is written.
+    let node = |project: &str, number: u32| format!("{project}:{number}");
+    let start = node(project, key.number);
+    let first = node(blocker_project, blocker);
     let mut trouble = None;
     let index = call.index()?;
-    let cycle = orange_core::graph::find_cycle(&start, |node| {
-        if node == start {
+    let cycle = orange_core::graph::find_cycle(&start, |node_name| {
+        if node_name == start {
             return vec![first.clone()];
         }
-        let Some((project, key)) = read_stored("", node) else {
+        let Some(named) = read_stored("", node_name) else {
             return Vec::new();
         };
-        match index.blockers_of(&project, key) {
+        match index.blockers_of(&named.project, named.number) {
             Ok(links) => links
                 .into_iter()
-                .map(|(project, key)| full(&project, key))
+                .map(|link| node(&link.project, link.number))
                 .collect(),
             Err(error) => {
                 trouble.get_or_insert(error);
@@ -82,13 +92,19 @@ pub(crate) fn cycle_through(
     if let Some(error) = trouble {
         return Err(error);
     }
-    let own = format!("{project}:");
-    Ok(cycle.map(|nodes| {
-        nodes
-            .into_iter()
-            .map(|node| node.strip_prefix(&own).map_or(node.clone(), str::to_owned))
-            .collect()
-    }))
+    let shown = |name: String| -> Result<String> {
+        if name == start {
+            return Ok(key.to_string());
+        }
+        let found = match read_stored("", &name) {
+            Some(named) => index.by_number(&named.project, named.number)?,
+            None => None,
+        };
+        Ok(found.map_or(name, |found| found.reference_in(project)))
+    };
+    cycle
+        .map(|names| names.into_iter().map(shown).collect())
+        .transpose()
 }
 
 pub(crate) fn bad_value(error: BadValue) -> Error {

@@ -7,7 +7,7 @@ use crate::runs::LINK_NAMES;
 use crate::store::Place;
 use crate::trash::{self, SHORTEST_NUMBER};
 use crate::{git, projects};
-use orange_core::id::{Key, Reference};
+use orange_core::id::{Key, Prefix, Reference};
 use orange_core::{Action, suggest, text};
 use std::path::Path;
 
@@ -40,13 +40,16 @@ pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Resu
 
 fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
     let index = call.index()?;
-    let by_key = |key: Key| match current {
-        Some(project) => index.all_by_key(project, key),
-        None => index.by_key_anywhere(key),
+    let by_number = |number: u32| match current {
+        Some(project) => index.all_by_number(project, number),
+        None => index.by_number_anywhere(number),
     };
     match Reference::parse(text) {
-        Reference::ProjectKey(project, key) => index.all_by_key(&project, key),
-        Reference::Key(key) => by_key(key),
+        Reference::ProjectKey(project, key) => {
+            Ok(with_key(index.all_by_number(&project, key.number)?, key))
+        }
+        Reference::ProjectNumber(project, number) => index.all_by_number(&project, number),
+        Reference::Key(key) => find_key(call, text, key, current),
         Reference::Branch(project, branch) => {
             let mut found = index.by_branch(&project, &branch)?;
             if let (true, Some(current)) = (found.is_empty(), current) {
@@ -60,7 +63,7 @@ fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec
             }
             // `2` is what people type for TASK-002. A few digits are never meant as the beginning of an id.
             if let Ok(number) = prefix.parse::<u32>() {
-                let found = by_key(Key(number))?;
+                let found = by_number(number)?;
                 if !found.is_empty() || prefix.len() < SHORTEST_NUMBER {
                     return Ok(found);
                 }
@@ -74,11 +77,38 @@ fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec
     }
 }
 
+/// A key of the current project. One that begins as none of its keys do is that of another project, and may be a branch
+/// that only looks like a key, such as `fix-1`.
+fn find_key(call: &Call, text: &str, key: Key, current: Option<&str>) -> Result<Vec<Found>> {
+    let index = call.index()?;
+    if let Some(project) = current {
+        let found = with_key(index.all_by_number(project, key.number)?, key);
+        if !found.is_empty() || call.owns_prefix(project, key.prefix)? {
+            return Ok(found);
+        }
+    }
+    let mut found = with_key(index.by_number_anywhere(key.number)?, key);
+    if let Some(project) = current {
+        found.extend(only_live(index.by_branch(project, text)?));
+    }
+    if found.is_empty() {
+        // Adopted tasks have ids of any shape.
+        found = index.by_id_prefix(text)?;
+        found.retain(|task| task.id == text);
+    }
+    Ok(found)
+}
+
+fn with_key(mut found: Vec<Found>, key: Key) -> Vec<Found> {
+    found.retain(|task| task.key == Some(key));
+    found
+}
+
 /// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
 fn note_short_id(call: &Call, text: &str, found: &Found) {
     const SHORT: usize = 4;
     // `3` is TASK-003, whatever its id begins with.
-    let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.0));
+    let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.number));
     if !is_key && text.len() < SHORT && found.id.starts_with(text) && found.id != text {
         let key = found.key.map_or_else(String::new, |key| format!("{key}, "));
         call.notice(format!("{text:?} is taken for {key}{}", found.id));
@@ -92,25 +122,41 @@ fn explain_missing(call: &Call, text: &str, current: Option<&str>) -> Error {
             .hint(text!("{} brings it back", Action::restore(name)));
     }
     let meant = suggestion(call, text, current).unwrap_or_default();
-    not_found(text, current, &meant)
+    not_found(&missing(call, text, current), &meant)
 }
 
 /// The task, or the project, that may be meant, as the beginning of a hint.
 fn suggestion(call: &Call, text: &str, current: Option<&str>) -> Result<String> {
-    if let Reference::ProjectKey(project, _) | Reference::Branch(project, _) =
-        Reference::parse(text)
+    let reference = Reference::parse(text);
+    if let Reference::ProjectKey(project, _)
+    | Reference::ProjectNumber(project, _)
+    | Reference::Branch(project, _) = &reference
     {
         let known = call.projects()?;
         let mut names = known.iter().map(|known| known.name.as_str());
         if !names.clone().any(|name| name == project) {
-            let of_project = suggest::nearest(&project, names.by_ref());
+            let of_project = suggest::nearest(project, names.by_ref());
             if let Some(name) = of_project {
                 let rest = text.get(project.len()..).unwrap_or_default();
                 return Ok(format!("did you mean {name}{rest}? "));
             }
         }
     }
-    if matches!(Reference::parse(text), Reference::Key(_)) || text.parse::<u64>().is_ok() {
+    // The number is right, and the key begins otherwise.
+    let numbered = match (&reference, current) {
+        (Reference::Key(key), Some(project)) => call.index()?.by_number(project, key.number)?,
+        (Reference::ProjectKey(project, key), _) => call.index()?.by_number(project, key.number)?,
+        _ => None,
+    };
+    if let Some(found) = numbered {
+        let name = found.reference_in(current.unwrap_or_default());
+        return Ok(format!("did you mean {name}? "));
+    }
+    let is_number = match &reference {
+        Reference::Key(key) => is_known(call, current, key.prefix)?,
+        _ => text.parse::<u64>().is_ok(),
+    };
+    if is_number {
         // Another number is another task.
         return Ok(String::new());
     }
@@ -126,6 +172,14 @@ fn suggestion(call: &Call, text: &str, current: Option<&str>) -> Result<String> 
         }
     }
     Ok(suggest::meant(text, names.iter().map(String::as_str)))
+}
+
+/// Do keys begin so, in this project or, where there is none, in any?
+fn is_known(call: &Call, project: Option<&str>, prefix: Prefix) -> Result<bool> {
+    match project {
+        Some(project) => call.owns_prefix(project, prefix),
+        None => Ok(prefix.is_default()),
+    }
 }
 
 /// The project a folder belongs to: its repository is registered, or it is a slot of the pool.
@@ -216,7 +270,7 @@ fn slot_at(call: &Call, folder: &Path) -> Option<(String, String)> {
 /// Do the digits in it make the number of this key?
 fn has_number(text: &str, key: Key) -> bool {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    digits.parse() == Ok(key.0)
+    digits.parse() == Ok(key.number)
 }
 
 /// A branch may have been used before; a live task has it to itself.
@@ -234,14 +288,25 @@ fn nested_repository(folder: &Path, root: &Path) -> bool {
         .any(|ancestor| ancestor.join(".git").exists())
 }
 
-fn not_found(text: &str, current: Option<&str>, meant: &str) -> Error {
-    let what = match (Reference::parse(text), current) {
-        (Reference::Key(key), Some(project)) => format!("{key} in project {project}"),
+/// What there is none of.
+fn missing(call: &Call, text: &str, current: Option<&str>) -> String {
+    let owns = |project: &str, prefix| call.owns_prefix(project, prefix).unwrap_or(false);
+    match (Reference::parse(text), current) {
+        (Reference::Key(key), Some(project)) if owns(project, key.prefix) => {
+            format!("{key} in project {project}")
+        }
         (Reference::ProjectKey(project, key), _) => format!("{key} in project {project}"),
+        (Reference::ProjectNumber(project, number), _) => {
+            let prefix = call.prefix_of(&project);
+            format!("{} in project {project}", Key { number, prefix })
+        }
         (Reference::Key(_) | Reference::IdPrefix(_) | Reference::Branch(..), _) => {
             format!("task {text:?}")
         }
-    };
+    }
+}
+
+fn not_found(what: &str, meant: &str) -> Error {
     err!(NotFound, "there is no {what}").hint(text!(
         "{}{} shows every task; {} brings back a deleted one",
         meant,

@@ -8,29 +8,38 @@ use orange_core::id::Key;
 use orange_core::task::Task;
 use std::collections::BTreeSet;
 
-/// The next key of a project, after making sure that the counter knows what is on disk.
+/// The next key of a project, after making sure that the counter knows what is on disk. Its number is that of no other
+/// task, whatever prefix the project had before.
 pub(crate) fn next_key(call: &Call, project: &str) -> Result<Key> {
+    let number = next_number(call, project)?;
+    let prefix = call.prefix_of(project);
+    Ok(Key { number, prefix })
+}
+
+fn next_number(call: &Call, project: &str) -> Result<u32> {
     heal_counter(call, project)?;
-    let mut key = call.with_database(|database| database.next_key(project))?;
+    let mut number = call.with_database(|database| database.next_number(project))?;
     // A restored backup of orange.db may be behind the folders.
-    while call.index()?.by_key(project, key)?.is_some() {
+    while call.index()?.by_number(project, number)?.is_some() {
         let highest = call.index()?.highest_key(project)?;
-        key = call.with_database(|database| {
+        number = call.with_database(|database| {
             database.heal_counter(project, highest, &[])?;
-            database.next_key(project)
+            database.next_number(project)
         })?;
     }
-    Ok(key)
+    Ok(number)
 }
 
 /// The key of a task that another program made: promised by age, else the next one.
 pub(crate) fn key_for_adopted(call: &Call, task: &Task) -> Result<Key> {
     heal_counter(call, &task.project)?;
-    let reserved = |database: &mut Database| database.reserved_key(&task.project, &task.id);
-    match call.with_database(reserved)? {
-        Some(key) => Ok(key),
-        None => next_key(call, &task.project),
-    }
+    let reserved = |database: &mut Database| database.reserved_number(&task.project, &task.id);
+    let number = match call.with_database(reserved)? {
+        Some(number) => number,
+        None => next_number(call, &task.project)?,
+    };
+    let prefix = call.prefix_of(&task.project);
+    Ok(Key { number, prefix })
 }
 
 fn heal_counter(call: &Call, project: &str) -> Result<()> {

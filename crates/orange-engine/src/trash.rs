@@ -4,7 +4,7 @@ use crate::call::{Call, hidden_folder};
 use crate::error::{Error, IoContext, Result, err};
 use crate::started_by;
 use crate::store::{Place, history_in, make_folder};
-use orange_core::id::{Key, Reference};
+use orange_core::id::Reference;
 use orange_core::task::{Status, Task};
 use orange_core::{Action, machine, text};
 use orange_sys::crash_points::crash_point;
@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 pub(crate) const GONE: &str = ".gone";
 
 /// The status of a deleted task, if it is over: its dependents need not wait.
-pub(crate) fn over_in_trash(call: &Call, project: &str, key: Key) -> Option<Status> {
+pub(crate) fn over_in_trash(call: &Call, project: &str, number: u32) -> Option<Status> {
     trashed(call)
         .into_iter()
-        .find(|(place, task)| place.project == project && task.key == Some(key))
+        .find(|(place, task)| place.project == project && has_number(task, number))
         .map(|(_, task)| task.status)
         .filter(|status| status.is_over())
 }
@@ -98,7 +98,7 @@ pub(crate) fn find_in_trash(
     text: &str,
     current: Option<&str>,
 ) -> Result<(Place, Task)> {
-    find_among(&trashed(call), text, current)
+    find_among(call, &trashed(call), text, current)
 }
 
 /// Every deleted task that can be brought back, with its place among the living.
@@ -121,40 +121,52 @@ pub(crate) fn highest_in_trash(call: &Call, project: &str) -> u32 {
     trashed(call)
         .iter()
         .filter(|(place, _)| place.project == project)
-        .filter_map(|(_, task)| task.key.map(|key| key.0))
+        .filter_map(|(_, task)| task.key.map(|key| key.number))
         .max()
         .unwrap_or(0)
 }
 
-/// The one deleted task that a name means.
+fn has_number(task: &Task, number: u32) -> bool {
+    task.key.is_some_and(|key| key.number == number)
+}
+
+/// The one deleted task that a name means, as among the living ([`crate::find`]).
 pub(crate) fn find_among(
+    call: &Call,
     trashed: &[(Place, Task)],
     text: &str,
     current: Option<&str>,
 ) -> Result<(Place, Task)> {
     let wanted = Reference::parse(text);
     let here = |place: &Place| current.is_none_or(|project| project == place.project);
-    let mut found: Vec<(Place, Task)> = trashed
-        .iter()
-        .filter(|(place, task)| match &wanted {
-            Reference::Key(key) => task.key == Some(*key) && here(place),
-            Reference::ProjectKey(project, key) => {
-                task.key == Some(*key) && *project == place.project
+    let is_meant = |place: &Place, task: &Task| match &wanted {
+        Reference::Key(key) => here(place) && (task.key == Some(*key) || task.branch == text),
+        Reference::ProjectKey(project, key) => task.key == Some(*key) && *project == place.project,
+        Reference::ProjectNumber(project, number) => {
+            has_number(task, *number) && *project == place.project
+        }
+        Reference::Branch(project, branch) => {
+            (*project == place.project && task.branch == *branch) || task.branch == text
+        }
+        Reference::IdPrefix(prefix) => match prefix.parse() {
+            // As among the living: a few digits are a key.
+            Ok(number) if prefix.len() < SHORTEST_NUMBER => has_number(task, number) && here(place),
+            _ => {
+                let is_id = !prefix.is_empty() && task.id.starts_with(prefix.as_str());
+                is_id || (task.branch == *prefix && here(place))
             }
-            Reference::Branch(project, branch) => {
-                (*project == place.project && task.branch == *branch) || task.branch == text
-            }
-            Reference::IdPrefix(prefix) => match prefix.parse().map(Key) {
-                // As among the living: a few digits are a key.
-                Ok(key) if prefix.len() < SHORTEST_NUMBER => task.key == Some(key) && here(place),
-                _ => {
-                    let is_id = !prefix.is_empty() && task.id.starts_with(prefix.as_str());
-                    is_id || (task.branch == *prefix && here(place))
-                }
-            },
-        })
-        .cloned()
-        .collect();
+        },
+    };
+    let all = |is_meant: &dyn Fn(&Place, &Task) -> bool| -> Vec<(Place, Task)> {
+        let meant = trashed.iter().filter(|(place, task)| is_meant(place, task));
+        meant.cloned().collect()
+    };
+    let mut found = all(&is_meant);
+    if let (true, Reference::Key(key), Some(project)) = (found.is_empty(), &wanted, current)
+        && !call.owns_prefix(project, key.prefix)?
+    {
+        found = all(&|_, task| task.key == Some(*key));
+    }
     if found.len() > 1 {
         let name = |(place, task): &(Place, Task)| {
             format!("  {}:{} {}", place.project, task.label(), task.id)

@@ -6,6 +6,7 @@ mod config;
 mod history;
 mod prompt;
 mod reconcile;
+mod reference;
 mod sim_script;
 mod task_file;
 mod yaml;
@@ -15,6 +16,7 @@ pub use config::config;
 pub use history::history;
 pub use prompt::prompt;
 pub use reconcile::reconcile;
+pub use reference::reference;
 pub use sim_script::sim_script;
 pub use task_file::task_file;
 pub use yaml::yaml;
@@ -29,6 +31,7 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("history", history),
     ("prompt", prompt),
     ("reconcile", reconcile),
+    ("reference", reference),
     ("sim_script", sim_script),
     ("task_file", task_file),
     ("yaml", yaml),

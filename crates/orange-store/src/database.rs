@@ -10,7 +10,6 @@ use crate::index::{check, is_damage, user_version};
 use crate::locks::{self, Rank};
 use crate::private;
 use crate::replace::write_atomic;
-use orange_core::id::Key;
 use orange_core::{Action, text};
 use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
@@ -241,18 +240,18 @@ impl Database {
         work().map_err(|error| explain(&self.path, error))
     }
 
-    /// The next key: counted in one transaction, so that two processes never get the same.
-    pub fn next_key(&mut self, project: &str) -> Result<Key> {
+    /// The next number: counted in one transaction, so that two processes never get the same.
+    pub fn next_number(&mut self, project: &str) -> Result<u32> {
         let sql = "INSERT INTO key_counters VALUES (?1, 1)
              ON CONFLICT (project) DO UPDATE SET last_key = last_key + 1
              RETURNING last_key";
-        let key = self.connection.query_row(sql, [project], |row| row.get(0));
-        key.map(Key).map_err(|error| explain(&self.path, error))
+        let number = self.connection.query_row(sql, [project], |row| row.get(0));
+        number.map_err(|error| explain(&self.path, error))
     }
 
-    pub fn reserved_key(&self, project: &str, task_id: &str) -> Result<Option<Key>> {
+    pub fn reserved_number(&self, project: &str, task_id: &str) -> Result<Option<u32>> {
         let sql = "SELECT key FROM reserved_keys WHERE project = ?1 AND task_id = ?2";
-        Ok(self.one(sql, [project, task_id])?.map(Key))
+        self.one(sql, [project, task_id])
     }
 }
 

@@ -126,7 +126,7 @@ mod tests {
     fn what_this_program_writes_is_simple() {
         let task = Task {
             id: "000PMYy2JIiO1roOJjYlM".into(),
-            key: Some(crate::id::Key(7)),
+            key: Some(crate::id::Key::numbered(7)),
             tags: vec!["api".into(), "1.10".into()],
             weight: Some(crate::task::Weight::Large),
             ..Task::default()
@@ -172,7 +172,7 @@ mod tests {
         fn whatever_it_reads_the_long_way_reads_alike(
             lines in prop::collection::vec(
                 "(  )?(id|key|revision|status|summary|tags|weight|requires_ui_testing|testing_requirements|unit|e2e|\
-                 metadata|created_at|crash_count|own):( (true|false|null|~|\\[\\]|\\{\\}|0?[0-9]{1,3}|-0|TASK-00[0-2]|\
+                 metadata|created_at|crash_count|own):( (true|false|null|~|\\[\\]|\\{\\}|0?[0-9]{1,3}|-0|TASK-00[0-2]|[a-zA-Z]{0,3}[0-9]?-0[0-2]|\
                  pending|failed|large|\"\"|\"null\"|\"true\"|\"?2026-01-31T09:30:00Z\"?|\\[(a|null|\"1\")(, b)?\\]|a b))?",
                 0..5,
             )

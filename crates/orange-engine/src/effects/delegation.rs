@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::{facts, tx};
-use orange_core::id::{Key, read_stored};
+use orange_core::id::read_stored;
 use orange_core::machine::{self, Linked};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Condition, Workflow};
@@ -15,14 +15,14 @@ pub(crate) fn advance_parent(call: &Call, child: &Task) -> Result<()> {
         .as_deref()
         .and_then(|parent| read_stored(&child.project, parent));
     match parent {
-        Some((project, key)) => advance_delegated(call, &project, key),
+        Some(parent) => advance_delegated(call, &parent.project, parent.number),
         None => Ok(()),
     }
 }
 
 /// Moves a delegated task on if all its children are over.
-pub(crate) fn advance_delegated(call: &Call, project: &str, key: Key) -> Result<()> {
-    let Some(found) = call.index()?.by_key(project, key)? else {
+pub(crate) fn advance_delegated(call: &Call, project: &str, number: u32) -> Result<()> {
+    let Some(found) = call.index()?.by_number(project, number)? else {
         return Ok(());
     };
     let place = call.store.place(&found.folder);

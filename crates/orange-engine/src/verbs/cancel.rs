@@ -96,15 +96,15 @@ pub(crate) fn no_open_children(call: &Call, task: &Task, named: &[Place]) -> Res
 fn open_children(call: &Call, task: &Task) -> Result<Vec<(String, Place)>> {
     let mut all = Vec::new();
     let mut seen = vec![task.id.clone()];
-    let own = task.key.map(|key| (task.project.clone(), key));
+    let own = task.key.map(|key| (task.project.clone(), key.number));
     let mut next = Vec::from_iter(own);
-    while let Some((project, key)) = next.pop() {
-        for child in call.index()?.children_of(&project, key)? {
+    while let Some((project, number)) = next.pop() {
+        for child in call.index()?.children_of(&project, number)? {
             if seen.contains(&child.id) {
                 continue;
             }
             seen.push(child.id.clone());
-            next.extend(child.key.map(|key| (child.project.clone(), key)));
+            next.extend(child.key.map(|key| (child.project.clone(), key.number)));
             if child.is_live() {
                 all.push((child.label(), call.store.place(&child.folder)));
             }

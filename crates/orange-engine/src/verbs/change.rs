@@ -18,7 +18,7 @@ use crate::verbs::{cancel, rename_branch};
 use crate::{seal_checks, started_by, workspaces};
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event};
-use orange_core::id::{Reference, read_stored, stored_reference};
+use orange_core::id::{Key, Reference, read_stored, stored_reference};
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::runs::open_runs;
 use orange_core::task::{Field, FieldMap, FieldValue, Status, Task};
@@ -310,8 +310,11 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
         }
         Edit::RemoveFrom(field, text) => {
             let list = list_of(task, *field);
-            let same = |item: &String| item == text || same_reference(&task.project, item, text);
-            if !list.iter().any(same) {
+            let removed = match field {
+                Field::BlockedBy | Field::RelatedTo => named_in(&list, &task.project, text),
+                _ => list.iter().filter(|item| *item == text).cloned().collect(),
+            };
+            if removed.is_empty() {
                 return Err(err!(
                     NotFound,
                     "{text:?} is not among the {} of {}",
@@ -324,7 +327,10 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
                     format!("it has: {}", list.join(", "))
                 }));
             }
-            let kept: Vec<String> = list.into_iter().filter(|item| !same(item)).collect();
+            let kept: Vec<String> = list
+                .into_iter()
+                .filter(|item| !removed.contains(item))
+                .collect();
             Ok((*field, Value::from(kept)))
         }
     }
@@ -334,7 +340,7 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
 pub(crate) fn dependency(
     call: &Call,
     project: &str,
-    own: Option<orange_core::id::Key>,
+    own: Option<Key>,
     field: Field,
     text: &str,
 ) -> Result<String> {
@@ -359,7 +365,8 @@ pub(crate) fn dependency(
         .hint("name another task"));
     }
     if let (Field::BlockedBy, Some(own)) = (field, own)
-        && let Some(cycle) = field_checks::cycle_through(call, project, own, &found.project, key)?
+        && let Some(cycle) =
+            field_checks::cycle_through(call, project, own, &found.project, key.number)?
     {
         return Err(err!(
             Conflict,
@@ -378,13 +385,42 @@ fn list_of(task: &Task, field: Field) -> Vec<String> {
     Vec::read(task.get(field)).unwrap_or_default()
 }
 
-fn same_reference(project: &str, stored: &str, typed: &str) -> bool {
-    let is_key = matches!(
-        Reference::parse(typed),
-        Reference::Key(_) | Reference::ProjectKey(..)
-    );
-    let stored = read_stored(project, stored);
-    is_key && stored.is_some() && stored == read_stored(project, typed)
+/// The references that a person means by what they typed. A key without its project may be that of another project, if only
+/// one of the list has it.
+fn named_in(list: &[String], project: &str, typed: &str) -> Vec<String> {
+    // As everywhere, `3` is a task of this project.
+    let number = typed
+        .parse::<u32>()
+        .map(|number| format!("{project}:{number}"));
+    let wanted = read_stored(project, number.as_deref().unwrap_or(typed));
+    let is_meant = |item: &String, anywhere: bool| {
+        let (Some(item), Some(wanted)) = (read_stored(project, item), &wanted) else {
+            return false;
+        };
+        let is_same = item.prefix == wanted.prefix;
+        let one_is_silent = item.prefix.is_none() || wanted.prefix.is_none();
+        let is_fitting = if item.project == wanted.project {
+            is_same || one_is_silent
+        } else {
+            is_same && anywhere
+        };
+        item.number == wanted.number && is_fitting
+    };
+    let named = |anywhere: bool| -> Vec<String> {
+        let all = list.iter();
+        let named = all.filter(|item| *item == typed || is_meant(item, anywhere));
+        named.cloned().collect()
+    };
+    let here = named(false);
+    if !here.is_empty() || !matches!(Reference::parse(typed), Reference::Key(_)) {
+        return here;
+    }
+    let elsewhere = named(true);
+    if elsewhere.len() == 1 {
+        elsewhere
+    } else {
+        here
+    }
 }
 
 /// What decides about a task's models.

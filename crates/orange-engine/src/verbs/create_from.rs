@@ -160,17 +160,18 @@ fn is_open(call: &Call, project: &str, reference: &str) -> Result<bool> {
 
 /// Whoever waits for a cancelled task waits in vain, also when it has a successor.
 pub(crate) fn note_dependents(call: &Call, origin: &Origin, new: &Task) -> Result<()> {
-    let key = read_stored(&new.project, &origin.label);
-    let Some((project, key)) = key.filter(|_| origin.status.is_given_up()) else {
+    let named = read_stored(&new.project, &origin.label);
+    let Some(named) = named.filter(|_| origin.status.is_given_up()) else {
         return Ok(());
     };
-    for waiting in call.index()?.linked_to("blocked_by", &project, key)? {
+    let key = named.written_in(&named.project);
+    for waiting in call.index()?.waiting_for(&named.project, named.number)? {
         if waiting.id != new.id && waiting.is_live() {
             let name = waiting.name();
             call.notice(text!(
                 "{} still waits for {key}: {}",
                 waiting.label(),
-                Action::replace_blocker(name, key.to_string(), new.label())
+                Action::replace_blocker(name, &key, new.label())
             ));
         }
     }

@@ -43,7 +43,7 @@ fn note_waiting_tasks(call: &Call, task: &Task) -> Result<()> {
     let Some(key) = task.key.filter(|_| !task.status.is_over()) else {
         return Ok(());
     };
-    for waiting in call.index()?.linked_to("blocked_by", &task.project, key)? {
+    for waiting in call.index()?.waiting_for(&task.project, key.number)? {
         if waiting.is_live() {
             let name = waiting.label();
             call.notice(format!("{name} waits for {key}, which is deleted now"));

@@ -23,7 +23,7 @@ pub fn restore(
     let mut seen: Vec<Place> = Vec::new();
     let mut outcomes = Vec::new();
     for text in texts {
-        match find_among(&trashed, text, current_project) {
+        match find_among(call, &trashed, text, current_project) {
             Ok((place, _)) if seen.contains(&place) => {}
             Ok((place, task)) => {
                 seen.push(place.clone());
@@ -77,11 +77,12 @@ fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
             .hint("move that folder out of tasks/ first"));
     }
     if let Some(key) = task.key
-        && let Some(other) = call.index()?.by_key(&place.project, key)?
+        && let Some(other) = call.index()?.by_number(&place.project, key.number)?
     {
         return Err(err!(
             Conflict,
-            "{key} is the key of another task now ({})",
+            "{key} cannot be restored: {} has its number now ({})",
+            other.label(),
             other.folder
         )
         .hint("move that folder out of tasks/ first"));

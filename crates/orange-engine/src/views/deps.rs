@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::views::task::TaskView;
-use orange_core::id::{Key, read_stored, stored_reference};
+use orange_core::id::{Key, StoredReference, read_stored};
 use orange_core::machine::Linked;
 use orange_core::task::{Status, Task};
 use serde::Serialize;
@@ -60,15 +60,10 @@ pub fn deps_tree(call: &Call, task: &Task) -> Result<Vec<DepsNode>> {
     let mut trouble = None;
     let index = call.index()?;
     let lines = orange_core::graph::tree(&format!("{own}:{key}"), |node| {
-        let links = read_stored("", node).map(|(project, key)| index.blockers_of(&project, key));
+        let named = read_stored("", node);
+        let links = named.map(|named| index.blockers_of(&named.project, named.number));
         match links {
-            Some(Ok(links)) => links
-                .into_iter()
-                .map(|(project, key)| match key {
-                    Key(0) => project,
-                    key => format!("{project}:{key}"),
-                })
-                .collect(),
+            Some(Ok(links)) => links.iter().map(|link| link.written_in("")).collect(),
             Some(Err(error)) => {
                 trouble.get_or_insert(error);
                 Vec::new()
@@ -83,7 +78,7 @@ pub fn deps_tree(call: &Call, task: &Task) -> Result<Vec<DepsNode>> {
         .into_iter()
         .map(|line| {
             let found = match read_stored("", &line.id) {
-                Some((project, key)) => call.index()?.by_key(&project, key)?,
+                Some(named) => call.index()?.by_number(&named.project, named.number)?,
                 None => None,
             };
             Ok(DepsNode {
@@ -108,27 +103,29 @@ pub fn deps_edges(call: &Call, task: &Task) -> Result<Vec<DepsEdge>> {
     let index = call.index()?;
     let mut edges = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
-    let mut open = vec![(task.project.clone(), key)];
-    while let Some((project, key)) = open.pop() {
-        if !seen.insert((project.clone(), key)) {
+    let named = |project: &str, key: Key| StoredReference {
+        project: project.to_owned(),
+        number: key.number,
+        prefix: Some(key.prefix),
+    };
+    let mut open = vec![named(&task.project, key)];
+    while let Some(next) = open.pop() {
+        if !seen.insert((next.project.clone(), next.number)) {
             continue;
         }
-        let here = stored_reference(&task.project, &project, key);
+        let here = next.written_in(&task.project);
         let edge = |blocked_by: String| DepsEdge {
             task: here.clone(),
             blocked_by,
         };
-        for (blocker_project, blocker) in index.blockers_of(&project, key)? {
-            if blocker == Key(0) {
-                edges.push(edge(blocker_project));
-                continue;
+        for blocker in index.blockers_of(&next.project, next.number)? {
+            edges.push(edge(blocker.written_in(&task.project)));
+            if blocker.number > 0 {
+                open.push(blocker);
             }
-            let there = stored_reference(&task.project, &blocker_project, blocker);
-            edges.push(edge(there));
-            open.push((blocker_project, blocker));
         }
-        for waiting in index.linked_to("blocked_by", &project, key)? {
-            open.extend(waiting.key.map(|key| (waiting.project, key)));
+        for waiting in index.waiting_for(&next.project, next.number)? {
+            open.extend(waiting.key.map(|key| named(&waiting.project, key)));
         }
     }
     edges.sort();

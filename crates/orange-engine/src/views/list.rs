@@ -152,7 +152,7 @@ pub(crate) fn ask_index<T>(
     let live = OnceCell::new();
     let live = || live.get_or_init(|| sessions::live_and_adopted_agents(call));
     let outside = Outside {
-        deleted: &|project, key| trash::over_in_trash(call, project, key),
+        deleted: &|project, number| trash::over_in_trash(call, project, number),
         is_left: &|row| row.has_session && live().is_left(row),
         lost: &lost_workspaces(call),
     };

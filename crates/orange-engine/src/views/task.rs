@@ -116,7 +116,7 @@ pub fn view(call: &Call, place: Place) -> Result<TaskView> {
     if let Ok(truth) = &truth
         && truth.task.waits_for_children()
         && let Some(key) = truth.task.key
-        && let Err(error) = delegation::advance_delegated(call, &place.project, key)
+        && let Err(error) = delegation::advance_delegated(call, &place.project, key.number)
     {
         tracing::warn!(%error, "a delegated task was not looked at");
     }
@@ -167,16 +167,15 @@ fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
     let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
     if let Some(key) = task.key {
         let index = call.index()?;
-        let linked_to = |field: &str| -> Result<Vec<Linked>> {
-            let found = index.linked_to(field, &task.project, key)?.into_iter();
+        let as_links = |found: Vec<Found>| -> Vec<Linked> {
             let as_link = |found: Found| Linked {
                 reference: found.reference_in(&task.project),
                 status: found.status.parse().ok(),
             };
-            Ok(found.map(as_link).collect())
+            found.into_iter().map(as_link).collect()
         };
-        blocks = linked_to("blocked_by")?;
-        referenced_by = linked_to("mentions")?;
+        blocks = as_links(index.waiting_for(&task.project, key.number)?);
+        referenced_by = as_links(index.mentioning(&task.project, key)?);
     }
     let children = facts::children(call, &task)?;
     let lost_workspace = lost_workspace::lost_workspace(call, &task, &snapshot.history);

@@ -89,7 +89,7 @@ pub(super) fn note_cancelled(
     transaction.prepare_cached(&own)?.execute([number])?;
     let (project, counts_as, _) = row.counted();
     if counts_as.parse().is_ok_and(Status::is_given_up) {
-        mark(transaction, project, row.key.map(|key| key.0), true)?;
+        mark(transaction, project, row.key.map(|key| key.number), true)?;
     }
     Ok(())
 }

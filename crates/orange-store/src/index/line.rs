@@ -3,7 +3,7 @@
 
 use super::counts::needs_me;
 use super::{Entry, Stamp};
-use orange_core::id::Key;
+use orange_core::id::{Key, Prefix};
 
 /// What a list reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) struct Line<'a> {
 const NONE: i64 = -1;
 
 const NUMBERS: usize = 9;
-const TEXTS: usize = 13;
+const TEXTS: usize = 14;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
@@ -49,7 +49,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         entry.stamp.map_or(NONE, |stamp| stamp.size),
         entry.stamp.map_or(NONE, |stamp| stamp.inode),
         entry.read_at,
-        task.key.map_or(NONE, |key| i64::from(key.0)),
+        task.key.map_or(NONE, |key| i64::from(key.number)),
         task.priority as i64,
         task.updated_at.as_second(),
         i64::from(entry.checks_failed),
@@ -70,6 +70,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         Some(&tags),
         task.tmux_session.as_deref(),
         task.target_branch.as_deref(),
+        task.key.as_ref().map(|key| key.prefix.as_str()),
     ];
     let mut bytes = Vec::with_capacity(512);
     let lengths = texts.map(|text| text.map_or(NONE, |text| text.len() as i64));
@@ -93,7 +94,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         .map(|bytes| i64::from_le_bytes(*bytes));
     let mut number = || numbers.next();
     let (mtime, size, inode) = (number()?, number()?, number()?);
-    let (indexed_at, key) = (number()?, number()?);
+    let (indexed_at, key_number) = (number()?, number()?);
     let (priority, updated_second) = (number()?, number()?);
     let (checks_failed, needs_me) = (number()? != 0, number()? != 0);
     let mut at = 0_usize;
@@ -111,10 +112,20 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     let (status, summary) = (text()?, text()?);
     let (damaged, attention) = (optional()?, optional()?);
     let mut text = || optional()?;
+    let (queue, category, tags) = (text()?, text()?, text()?);
+    let (session, target) = (optional()?, optional()?);
+    let key = |prefix: Prefix| {
+        let number = u32::try_from(key_number).ok()?;
+        Some(Key { number, prefix })
+    };
+    let key = match optional()? {
+        Some(prefix) => Some(key(prefix.parse().ok()?)?),
+        None => None,
+    };
     Some(Line {
         stamp: (size != NONE).then_some(Stamp { mtime, size, inode }),
         indexed_at,
-        key: u32::try_from(key).ok().map(Key),
+        key,
         priority,
         updated_second,
         folder,
@@ -127,11 +138,11 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         attention,
         checks_failed,
         needs_me,
-        queue: text()?,
-        category: text()?,
-        tags: text()?,
-        session: optional()?,
-        target: optional()?,
+        queue,
+        category,
+        tags,
+        session,
+        target,
     })
 }
 
@@ -179,9 +190,11 @@ mod tests {
             assert_eq!(read(&bytes[..end]), None);
         }
         entry.stamp = None;
-        entry.task.key = Some(Key(4));
-        let bytes = write(&entry);
-        let line = read(&bytes).unwrap();
-        assert_eq!((line.stamp, line.key), (None, Some(Key(4))));
+        for key in ["TASK-004", "API-123456"] {
+            entry.task.key = key.parse().ok();
+            let bytes = write(&entry);
+            let line = read(&bytes).unwrap();
+            assert_eq!((line.stamp, line.key), (None, entry.task.key));
+        }
     }
 }

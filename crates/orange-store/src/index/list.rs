@@ -1,13 +1,13 @@
 //! `task list`: which rows, in which order, and the columns of each.
 
 use super::line::Line;
-use super::query::is_over;
+use super::query::{is_over, prefix_at};
 use super::refresh::{Known, each_line};
 use super::rows::{NOT_OVER, unpacked};
 use super::{DiffStat, Index, answers, counts, open_as_it_is};
 use crate::Store;
 use orange_core::TaskName;
-use orange_core::id::{Key, stored_reference};
+use orange_core::id::{Key, StoredReference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
 use orange_sys::error::Result;
@@ -101,17 +101,16 @@ struct Selected {
     bereft: HashSet<(String, u32)>,
 }
 
-/// A task that another one waits for; key 0 stands for a reference that is no key.
+/// A task that another one waits for, with the key that it has, if there is one.
 struct Blocker {
-    project: String,
-    key: Key,
+    task: StoredReference,
     status: Option<Status>,
 }
 
 /// What the index does not know by itself and a list has to.
 pub struct Outside<'a> {
     /// The status of a task that is over and in the trash.
-    pub deleted: &'a dyn Fn(&str, Key) -> Option<Status>,
+    pub deleted: &'a dyn Fn(&str, u32) -> Option<Status>,
     /// Whether the agent that a task waits for is gone.
     pub is_left: &'a dyn Fn(&Listed) -> bool,
     /// What is to be said of tasks whose workspaces were deleted, by their ids.
@@ -275,7 +274,8 @@ impl Selected {
             && let Some(open) = self.waiting.get(&row.number)
         {
             let over = |link: &&Blocker| {
-                link.status.is_none() && (outside.deleted)(&link.project, link.key).is_some()
+                let (project, number) = (&link.task.project, link.task.number);
+                link.status.is_none() && (outside.deleted)(project, number).is_some()
             };
             let open: Vec<Linked> = open
                 .iter()
@@ -284,7 +284,7 @@ impl Selected {
                 .collect();
             note_blockers(row, &open);
         }
-        let is_bereft = |key: Key| self.bereft.contains(&(row.project.clone(), key.0));
+        let is_bereft = |key: Key| self.bereft.contains(&(row.project.clone(), key.number));
         let has_children = !self.bereft.is_empty() && !is_over(&row.status);
         if has_children && row.key.is_some_and(is_bereft) {
             row.attention
@@ -304,10 +304,7 @@ impl Selected {
 impl Blocker {
     fn seen_from(&self, project: &str) -> Linked {
         Linked {
-            reference: match self.key {
-                Key(0) => self.project.clone(),
-                key => stored_reference(project, &self.project, key),
-            },
+            reference: self.task.written_in(project),
             status: self.status,
         }
     }
@@ -319,7 +316,7 @@ fn sort(rows: &mut [Listed]) {
     // One number, because thousands of comparisons are made with it.
     let rank = |row: &Listed| {
         let project = projects.partition_point(|name| *name < row.project) as u64;
-        let key = row.key.map_or(u32::MAX, |key| key.0);
+        let key = row.key.map_or(u32::MAX, |key| key.number);
         u64::from(!row.needs_me) << 63
             | project << 48
             | attention_order(&row.status) << 40
@@ -359,7 +356,8 @@ fn parents_of_cancelled(connection: &Connection) -> rusqlite::Result<HashSet<(St
 }
 
 /// No task's row is read for it, only its index.
-pub(super) const OPEN_BLOCKERS: &str = "SELECT task, target_project, target_key, status
+pub(super) const OPEN_BLOCKERS: &str =
+    "SELECT task, target_project, target_key, status, coalesce(key_prefix, target_prefix)
      FROM links INDEXED BY idx_links_blockers
      LEFT JOIN tasks INDEXED BY idx_tasks_project
      ON project = target_project AND key_number = target_key
@@ -375,8 +373,11 @@ fn open_blockers(
     let mut add = |row: &rusqlite::Row<'_>| -> rusqlite::Result<()> {
         let status: Option<String> = row.get(3)?;
         waiting.entry(row.get(0)?).or_default().push(Blocker {
-            project: row.get(1)?,
-            key: Key(row.get(2)?),
+            task: StoredReference {
+                project: row.get(1)?,
+                number: row.get(2)?,
+                prefix: prefix_at(row, 4)?,
+            },
             status: status.and_then(|word| word.parse().ok()),
         });
         Ok(())

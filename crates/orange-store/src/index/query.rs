@@ -2,7 +2,7 @@
 
 use super::{Index, answers};
 use orange_core::TaskName;
-use orange_core::id::{Key, stored_reference};
+use orange_core::id::{Key, Prefix, StoredReference, stored_reference};
 use orange_core::task::Status;
 use orange_sys::error::Result;
 use rusqlite::{Row, ToSql, params};
@@ -44,40 +44,64 @@ impl Found {
     }
 }
 
-const FOUND: &str = "folder, id, project, key_number, branch, status, summary";
+const FOUND: &str =
+    "tasks.folder, tasks.id, tasks.project, tasks.key_number, tasks.key_prefix, tasks.branch,
+     tasks.status, tasks.summary";
 
 fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
     Ok(Found {
         folder: row.get(0)?,
         id: row.get(1)?,
         project: row.get(2)?,
-        key: row.get::<_, Option<u32>>(3)?.map(Key),
-        branch: row.get(4)?,
-        status: row.get(5)?,
-        summary: row.get(6)?,
+        key: key_at(row, 3)?,
+        branch: row.get(5)?,
+        status: row.get(6)?,
+        summary: row.get(7)?,
     })
 }
 
+/// The key of which the number is in this column and the prefix in the next.
+pub(super) fn key_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Key>> {
+    let number: Option<u32> = row.get(column)?;
+    let prefix = prefix_at(row, column + 1)?;
+    Ok(number.map(|number| Key {
+        number,
+        prefix: prefix.unwrap_or_default(),
+    }))
+}
+
+pub(super) fn prefix_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Prefix>> {
+    let text = row.get_ref(column)?.as_str_or_null()?;
+    Ok(text.and_then(|text| text.parse().ok()))
+}
+
 impl Index {
-    pub fn by_key(&self, project: &str, key: Key) -> Result<Option<Found>> {
-        Ok(self.all_by_key(project, key)?.into_iter().next())
+    pub fn by_number(&self, project: &str, number: u32) -> Result<Option<Found>> {
+        Ok(self.all_by_number(project, number)?.into_iter().next())
     }
 
     /// A copied folder claims the key of the original: then there is more than one.
-    pub fn all_by_key(&self, project: &str, key: Key) -> Result<Vec<Found>> {
+    pub fn all_by_number(&self, project: &str, number: u32) -> Result<Vec<Found>> {
         self.many(
             "tasks WHERE project = ?1 AND key_number = ?2 ORDER BY folder",
-            params![project, key.0],
+            params![project, number],
         )
     }
 
-    /// Tasks of any project with that key.
-    pub fn by_key_anywhere(&self, key: Key) -> Result<Vec<Found>> {
+    /// Tasks of any project with that number, whatever their prefix.
+    pub fn by_number_anywhere(&self, number: u32) -> Result<Vec<Found>> {
         let mut found = Vec::new();
         for project in self.project_names()? {
-            found.extend(self.all_by_key(&project, key)?);
+            found.extend(self.all_by_number(&project, number)?);
         }
         Ok(found)
+    }
+
+    /// Has a task of the project a key with that prefix? It may have been the project's before.
+    pub fn has_prefix(&self, project: &str, prefix: Prefix) -> Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE project = ?1 AND key_prefix = ?2)";
+        let parameters = [project, prefix.as_str()];
+        self.ask(|connection| connection.query_row(sql, parameters, |row| row.get(0)))
     }
 
     /// Tasks whose id begins so; an exact match stands alone.
@@ -123,32 +147,49 @@ impl Index {
         Ok(rows)
     }
 
-    pub fn children_of(&self, project: &str, key: Key) -> Result<Vec<Found>> {
+    pub fn children_of(&self, project: &str, number: u32) -> Result<Vec<Found>> {
         self.many(
             "tasks WHERE parent_project = ?1 AND parent_key = ?2
                  ORDER BY key_number, folder",
-            params![project, key.0],
+            params![project, number],
         )
     }
 
-    /// Tasks that name this one: `blocked_by`, `related_to` or `mentions`.
-    pub fn linked_to(&self, kind: &str, project: &str, key: Key) -> Result<Vec<Found>> {
+    /// Tasks that have this one among their `blocked_by`.
+    pub fn waiting_for(&self, project: &str, number: u32) -> Result<Vec<Found>> {
         self.many(
             "links JOIN tasks ON tasks.number = links.task
-                 WHERE kind = ?1 AND target_project = ?2 AND target_key = ?3
+                 WHERE kind = 'blocked_by' AND target_project = ?1 AND target_key = ?2
                  ORDER BY key_number, folder",
-            params![kind, project, key.0],
+            params![project, number],
         )
     }
 
-    /// The `blocked_by` of a task, as (project, key).
-    pub fn blockers_of(&self, project: &str, key: Key) -> Result<Vec<(String, Key)>> {
-        let sql = "SELECT target_project, target_key FROM tasks
-             JOIN links ON links.task = tasks.number
+    /// Tasks of which the text names this one. Only the whole key is a name: many words look like one, such as UTF-8.
+    pub fn mentioning(&self, project: &str, key: Key) -> Result<Vec<Found>> {
+        self.many(
+            "links JOIN tasks ON tasks.number = links.task
+                 WHERE kind = 'mentions' AND target_project = ?1 AND target_key = ?2 AND target_prefix = ?3
+                 ORDER BY key_number, folder",
+            params![project, key.number, key.prefix.as_str()],
+        )
+    }
+
+    /// The `blocked_by` of a task, with the keys that those tasks have.
+    pub fn blockers_of(&self, project: &str, number: u32) -> Result<Vec<StoredReference>> {
+        let sql =
+            "SELECT DISTINCT target_project, target_key, coalesce(target.key_prefix, target_prefix)
+             FROM tasks JOIN links ON links.task = tasks.number
+             LEFT JOIN tasks AS target
+               ON target.project = target_project AND target.key_number = target_key
              WHERE tasks.project = ?1 AND tasks.key_number = ?2 AND kind = 'blocked_by'";
         self.ask(|connection| {
-            answers(connection, sql, params![project, key.0], |row| {
-                Ok((row.get(0)?, Key(row.get(1)?)))
+            answers(connection, sql, params![project, number], |row| {
+                Ok(StoredReference {
+                    project: row.get(0)?,
+                    number: row.get(1)?,
+                    prefix: prefix_at(row, 2)?,
+                })
             })
         })
     }
@@ -182,7 +223,8 @@ impl Index {
     pub fn doubles(&self) -> Result<Vec<(String, Vec<String>)>> {
         const IDS: &str = "SELECT 'id ' || id, group_concat(folder, char(10)) FROM tasks
              GROUP BY id HAVING count(*) > 1";
-        const KEYS: &str = "SELECT 'key ' || project || ':TASK-' || printf('%03d', key_number),
+        const KEYS: &str =
+            "SELECT 'key ' || project || ':' || min(key_prefix) || printf('-%03d', key_number),
                     group_concat(folder, char(10)) FROM tasks WHERE key_number IS NOT NULL
              GROUP BY project, key_number HAVING count(*) > 1";
         let mut all = Vec::new();

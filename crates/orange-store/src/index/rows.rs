@@ -3,14 +3,14 @@
 use super::counts::{self, Tally};
 use super::{Entry, answers, line, user_version};
 use crate::locks::{self, Rank};
-use orange_core::id::{Key, read_stored};
+use orange_core::id::{Key, Prefix, StoredReference, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Role, StatusInfo, Workflow};
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
 use std::fmt::Write;
 
 /// Raised whenever the tables below change.
-const LAYOUT: u32 = 15;
+const LAYOUT: u32 = 16;
 
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
@@ -56,7 +56,8 @@ CREATE TABLE tasks (
     status_kind  TEXT NOT NULL,
     success      INTEGER NOT NULL,
     expects      TEXT,
-    over_at      INTEGER NOT NULL
+    over_at      INTEGER NOT NULL,
+    key_prefix   TEXT
 );
 CREATE TABLE lines (
     over_at  INTEGER NOT NULL,
@@ -73,7 +74,8 @@ CREATE TABLE links (
     kind           TEXT NOT NULL,
     target_project TEXT NOT NULL,
     target_key     INTEGER NOT NULL,
-    is_cancelled   INTEGER NOT NULL
+    is_cancelled   INTEGER NOT NULL,
+    target_prefix  TEXT
 );
 CREATE TABLE counts (
     project    TEXT NOT NULL,
@@ -113,7 +115,7 @@ const INDEXES: &[(&str, &str)] = &[
     ("idx_tasks_status_kind", "tasks(status_kind)"),
     (
         "idx_tasks_project",
-        "tasks(project, key_number, status, status_kind, success)",
+        "tasks(project, key_number, status, status_kind, success, key_prefix)",
     ),
     ("idx_tasks_id", "tasks(id)"),
     ("idx_tasks_branch", "tasks(project, branch)"),
@@ -144,7 +146,7 @@ const INDEXES: &[(&str, &str)] = &[
     ),
     (
         "idx_links_blockers",
-        "links(task, target_project, target_key) WHERE kind = 'blocked_by'",
+        "links(task, target_project, target_key, target_prefix) WHERE kind = 'blocked_by'",
     ),
 ];
 
@@ -267,7 +269,7 @@ pub(super) struct Row {
     /// Where each text ends.
     ends: [usize; TEXTS],
     pub(super) key: Option<Key>,
-    parent_key: Option<Key>,
+    parent_key: Option<u32>,
     needs_me: bool,
     info: &'static StatusInfo,
     /// The second of its last change; [`NOT_OVER`] for one that is not over, or that a person should look at.
@@ -279,7 +281,7 @@ pub(super) struct Row {
 /// Later than every change.
 pub(super) const NOT_OVER: i64 = i64::MAX;
 
-type Link = (&'static str, (String, Key));
+type Link = (&'static str, StoredReference);
 
 /// Texts of a row, in the order of their columns.
 const TEXTS: usize = 13;
@@ -289,6 +291,7 @@ impl Row {
         let task = &entry.task;
         let parent = task.parent.as_deref();
         let parent = parent.and_then(|parent| read_stored(&task.project, parent));
+        let parent = parent.map(|parent| (parent.project, parent.number));
         let (parent_project, parent_key) = parent.unzip();
         let mut text = String::with_capacity(1024);
         let mut ends = [0; TEXTS];
@@ -353,34 +356,39 @@ impl Row {
 fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
     let texts = row.texts();
     let others = params![
-        row.key.map(|key| key.0),
-        row.parent_key.map(|key| key.0),
+        row.key.map(|key| key.number),
+        row.parent_key,
         row.needs_me,
         row.info.kind.as_str(),
         row.info.success,
         row.info.expects.map(Role::as_str),
         row.over_at,
+        row.key.as_ref().map(|key| key.prefix.as_str()),
     ];
     let texts = texts.iter().map(|text| text as &dyn ToSql);
     let number = transaction
         .prepare_cached(
-            "INSERT INTO tasks VALUES (NULL,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO tasks VALUES (NULL,?,?,?,?,?,?,nullif(?,''),nullif(?,''),nullif(?,''),?,?,?,?,?,?,?,?,?,?,?,?)",
         )?
         .insert(params_from_iter(texts.chain(others.iter().copied())))?;
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2,?3)")?
         .execute(params![row.over_at, number, row.line])?;
-    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0)")?;
-    for (kind, (project, key)) in &row.links {
-        insert.execute(params![number, kind, project, key.0])?;
+    let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0,?5)")?;
+    for (kind, target) in &row.links {
+        let prefix = target.prefix.as_ref().map(Prefix::as_str);
+        insert.execute(params![number, kind, target.project, target.number, prefix])?;
     }
     Ok(number)
 }
 
 fn links_of(entry: &Entry) -> Vec<Link> {
     let task = &entry.task;
-    // A reference that is no key at all still counts as open: key 0 never exists.
-    let stored = |text: &String| read_stored(&task.project, text).unwrap_or((text.clone(), Key(0)));
+    // A reference that is no key at all still counts as open.
+    let stored = |text: &String| {
+        let read = read_stored(&task.project, text);
+        read.unwrap_or_else(|| StoredReference::unreadable(text))
+    };
     let mut links: Vec<Link> = Vec::new();
     for (kind, references) in [
         ("blocked_by", &task.blocked_by),
@@ -393,6 +401,11 @@ fn links_of(entry: &Entry) -> Vec<Link> {
             .mentions
             .iter()
             .cloned()
+            .map(|(project, key)| StoredReference {
+                project,
+                number: key.number,
+                prefix: Some(key.prefix),
+            })
             .map(|named| ("mentions", named)),
     );
     links.sort();

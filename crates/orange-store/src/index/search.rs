@@ -2,7 +2,7 @@
 
 mod fill;
 
-use super::query::is_over;
+use super::query::{is_over, key_at};
 use super::{BUSY_TIMEOUT, Index, answers, failed};
 use orange_core::id::Key;
 use orange_core::search::passage::{Passage, best_event, best_line};
@@ -244,22 +244,22 @@ fn told(
     marked: Option<Marked>,
 ) -> rusqlite::Result<Option<Match>> {
     let mut query_task = connection.prepare_cached(
-        "SELECT id, key_number, branch, summary, events FROM tasks
+        "SELECT id, key_number, key_prefix, branch, summary, events FROM tasks
          JOIN searched ON searched.folder = tasks.folder WHERE searched.number = ?1",
     )?;
     let read = |row: &rusqlite::Row<'_>| {
-        let summary: String = row.get(3)?;
+        let summary: String = row.get(4)?;
         let found = Match {
             id: row.get(0)?,
-            key: row.get::<_, Option<u32>>(1)?.map(Key),
+            key: key_at(row, 1)?,
             project: hit.project.clone(),
-            branch: row.get(2)?,
+            branch: row.get(3)?,
             status: hit.status.clone(),
             updated_at: hit.updated_at.parse().ok(),
             summary: Passage::plain(summary),
             found: Vec::new(),
         };
-        Ok((found, row.get::<_, String>(4)?))
+        Ok((found, row.get::<_, String>(5)?))
     };
     let Some((mut found, events)) = query_task.query_row([hit.number], read).optional()? else {
         return Ok(None);

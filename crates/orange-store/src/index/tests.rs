@@ -170,3 +170,109 @@ fn a_list_looks_at_what_is_not_over() {
     fs::remove_file(home.store.place("shop/one").task_file()).unwrap();
     assert_eq!(list(false), ["edited too", "1 older"]);
 }
+
+#[test]
+fn tasks_of_one_project_keep_their_prefixes() {
+    let home = Home::new();
+    let write = |folder: &str, fields: &str, context: &str| {
+        let place = home.store.place(folder);
+        fs::create_dir_all(&place.path).unwrap();
+        let front = format!(
+            "id: {}\nstatus: pending\nbranch: b\nsummary: s\n",
+            place.name
+        );
+        let text = format!("---\n{front}{fields}---\n## Context\n{context}\n");
+        fs::write(place.task_file(), text).unwrap();
+    };
+    write("shop/old", "key: TASK-003\n", "for UTF-4");
+    write(
+        "shop/new",
+        "key: API-004\nblocked_by: [TASK-003, 'web:5', 'web:WEB-009']\n",
+        "as TASK-003 says",
+    );
+    write("shop/child", "key: API-005\nparent: API-004\n", "");
+    write("web/far", "key: WEB-005\nblocked_by: ['shop:api-4']\n", "");
+    let index = &home.index;
+    index.refresh().unwrap();
+    let label = |project: &str, number: u32| {
+        let found = index.by_number(project, number).unwrap();
+        found.map(|found| found.label())
+    };
+    assert_eq!(label("shop", 3).as_deref(), Some("TASK-003"));
+    assert_eq!(label("shop", 4).as_deref(), Some("API-004"));
+    assert_eq!(label("web", 4), None);
+    let names = |found: Vec<query::Found>| -> Vec<String> {
+        let names = found.iter().map(|found| found.reference_in("shop"));
+        names.collect()
+    };
+    assert_eq!(
+        names(index.by_number_anywhere(5).unwrap()),
+        ["API-005", "web:WEB-005"]
+    );
+    assert_eq!(index.highest_key("shop").unwrap(), 5);
+    let prefix = |text: &str| text.parse().unwrap();
+    assert!(index.has_prefix("shop", prefix("TASK")).unwrap());
+    assert!(index.has_prefix("shop", prefix("API")).unwrap());
+    assert!(!index.has_prefix("web", prefix("API")).unwrap());
+
+    // Links go by number; a name in a text is the whole key.
+    assert_eq!(names(index.waiting_for("shop", 3).unwrap()), ["API-004"]);
+    assert_eq!(
+        names(index.waiting_for("shop", 4).unwrap()),
+        ["web:WEB-005"]
+    );
+    assert_eq!(names(index.children_of("shop", 4).unwrap()), ["API-005"]);
+    let key = |text: &str| text.parse().unwrap();
+    assert_eq!(
+        names(index.mentioning("shop", key("TASK-003")).unwrap()),
+        ["API-004"]
+    );
+    for other in ["API-003", "API-004"] {
+        assert_eq!(
+            names(index.mentioning("shop", key(other)).unwrap()),
+            [""; 0]
+        );
+    }
+    let blockers = index.blockers_of("shop", 4).unwrap();
+    let mut written: Vec<String> = blockers.iter().map(|one| one.written_in("shop")).collect();
+    written.sort();
+    assert_eq!(written, ["TASK-003", "web:WEB-005", "web:WEB-009"]);
+
+    // A list says the same.
+    let rows = index
+        .list(&Filter::default(), &Outside::nothing())
+        .unwrap()
+        .rows;
+    let keyed: Vec<&Listed> = rows.iter().filter(|row| row.key.is_some()).collect();
+    let keys: Vec<String> = keyed
+        .iter()
+        .map(|row| row.key.unwrap().to_string())
+        .collect();
+    assert_eq!(keys, ["TASK-003", "API-004", "API-005", "WEB-005"]);
+    let mut waits = keyed[1].waits_for.clone();
+    waits.sort();
+    assert_eq!(
+        waits,
+        [
+            "TASK-003 (pending)",
+            "web:WEB-005 (pending)",
+            "web:WEB-009 (no such task)"
+        ]
+    );
+}
+
+#[test]
+fn one_number_twice_is_told_whatever_the_prefixes() {
+    let home = Home::new();
+    for (name, key) in [("a", "API-003"), ("b", "TASK-003")] {
+        let place = home.store.place(&format!("shop/{name}"));
+        fs::create_dir_all(&place.path).unwrap();
+        let text =
+            format!("---\nid: {name}\nkey: {key}\nstatus: pending\nbranch: b\nsummary: s\n---\n");
+        fs::write(place.task_file(), text).unwrap();
+    }
+    home.index.refresh().unwrap();
+    let folders = vec!["shop/a".to_owned(), "shop/b".to_owned()];
+    let doubles = home.index.doubles().unwrap();
+    assert_eq!(doubles, [("key shop:API-003".to_owned(), folders)]);
+}

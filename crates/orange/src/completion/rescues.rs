@@ -39,7 +39,7 @@ fn owner(call: &Call, here: Option<&str>, named: &str) -> Option<(String, String
     }
     let is_meant = |project: &str, id: &str, key: Option<Key>| {
         let is_here = here.is_none_or(|here| here == project);
-        id.starts_with(named) || is_here && key.is_some_and(|key| is_key(&key.to_string(), named))
+        id.starts_with(named) || is_here && key.is_some_and(|key| is_key(key, named))
     };
     let living = tasks
         .iter()
@@ -54,8 +54,6 @@ fn owner(call: &Call, here: Option<&str>, named: &str) -> Option<(String, String
 }
 
 /// `TASK-001`, in any case, or `1`.
-fn is_key(key: &str, named: &str) -> bool {
-    let number = key.rsplit('-').next().unwrap_or(key);
-    key.eq_ignore_ascii_case(named)
-        || number.trim_start_matches('0') == named.trim_start_matches('0')
+fn is_key(key: Key, named: &str) -> bool {
+    named.parse() == Ok(key) || named.parse() == Ok(key.number)
 }

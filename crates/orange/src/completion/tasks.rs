@@ -73,13 +73,14 @@ impl Line {
             // `4` is TASK-004, never the beginning of somebody else's id.
             let is_it = |task: &&Listed| {
                 here.as_deref() == Some(task.project.as_str())
-                    && task.key.is_some_and(|key| Ok(key.0) == begun.parse())
+                    && task.key.is_some_and(|key| Ok(key.number) == begun.parse())
             };
             let by_number = tasks.iter().filter(is_it);
             found.extend(by_number.map(|task| (begun.to_owned(), task)));
         } else if found.is_empty() && !begun.is_empty() {
             let by_id = tasks.iter().filter(|task| task.id.starts_with(begun));
             found.extend(by_id.map(|task| (task.id.clone(), task)));
+            found.extend(by_key_elsewhere(&tasks, here.as_deref(), begun));
         }
         let is_elsewhere = |task: &Listed| here.as_deref() != Some(task.project.as_str());
         found.sort_by_cached_key(|(_, task)| {
@@ -99,6 +100,24 @@ impl Line {
         });
         Some(offers.collect())
     }
+}
+
+/// Tasks of other projects by their keys, where only one of them has that key.
+fn by_key_elsewhere<'t>(
+    tasks: &'t [Listed],
+    here: Option<&str>,
+    begun: &str,
+) -> Vec<(String, &'t Listed)> {
+    let elsewhere = |task: &&Listed| here != Some(task.project.as_str());
+    let keyed = tasks.iter().filter(elsewhere);
+    let mut found: Vec<(String, &Listed)> = keyed
+        .filter_map(|task| Some((task.key?.to_string(), task)))
+        .filter(|(key, _)| begins(key, begun))
+        .collect();
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let alone = found.chunk_by(|(one, _), (other, _)| one == other);
+    let alone = alone.filter(|same| same.len() == 1);
+    alone.flatten().cloned().collect()
 }
 
 /// How a task can be called by somebody who has typed this much. None: not at all.

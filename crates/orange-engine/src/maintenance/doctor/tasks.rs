@@ -178,10 +178,12 @@ pub(crate) fn check_links(call: &Call, report: &mut Report) -> Result<()> {
         for reference in &task_of(&row.fields).blocked_by {
             let stored = read_stored(&row.project, reference);
             let mut is_known = false;
-            if let Some((project, blocker)) = stored {
-                is_known = call.index()?.by_key(&project, blocker)?.is_some();
-                let cycle =
-                    field_checks::cycle_through(call, &row.project, key, &project, blocker)?;
+            if let Some(blocker) = stored {
+                let (project, number) = (&blocker.project, blocker.number);
+                let found = call.index()?.by_number(project, number)?;
+                is_known =
+                    found.is_some_and(|found| found.key.is_some_and(|key| blocker.fits(key)));
+                let cycle = field_checks::cycle_through(call, &row.project, key, project, number)?;
                 if let Some(mut cycle) = cycle {
                     cycle.pop();
                     cycle.sort();

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 fn task() -> Task {
     Task {
         id: "k3x9".into(),
-        key: Some(Key(7)),
+        key: Some(Key::numbered(7)),
         project: "shop".into(),
         summary: "Add a login form".into(),
         branch: "orange/TASK-007-add-a-login-form".into(),
