@@ -58,10 +58,16 @@ fn tokens_and_cost_are_told(harness: &str) {
         figures(&used(&env, &task)) == [1250, 35, 3000, 40]
     });
     env.until_idle(&task, "worker");
+    if harness == "claude" {
+        // It tells the cost of this part when it ends.
+        assert_eq!(used(&env, &task)["cost_partial"], true);
+        env.say(&["task", "show", &task.id]).ok().says("≥ $0.0");
+    }
     end_worker(&env, &task, harness);
     env.until_count(&task, "agent.exited", 2);
     let all = used(&env, &task);
     assert_eq!(figures(&all), [1250, 35, 3000, 40]);
+    assert_eq!(all["cost_partial"], Value::Null, "{all}");
     let later = all["cost"].as_f64().unwrap();
     assert!(
         later > cost && later < 2.0 * cost,
