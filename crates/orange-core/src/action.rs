@@ -77,6 +77,7 @@ actions! {
     SetDefaultBranch set_default_branch(project: String),
     SetHarness set_harness(task: TaskName),
     SetPermissions set_permissions(project: String, mode: Option<String>),
+    SetPrefix set_prefix(project: String, prefix: Option<String>),
     SetSetting set_setting(key: String, value: String),
     SetSummary set_summary(task: TaskName),
     SetTarget set_target(task: TaskName),

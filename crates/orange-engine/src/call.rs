@@ -313,8 +313,9 @@ impl Call {
     }
 
     /// How the keys of a project's new tasks begin.
-    pub(crate) fn prefix_of(&self, _project: &str) -> Prefix {
-        Prefix::TASK
+    pub(crate) fn prefix_of(&self, project: &str) -> Prefix {
+        let project = self.project_of(project);
+        project.map_or(Prefix::TASK, |project| project.prefix)
     }
 
     /// Do keys of the project begin so, or those that were given before it had another prefix?

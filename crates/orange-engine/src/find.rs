@@ -178,7 +178,10 @@ fn suggestion(call: &Call, text: &str, current: Option<&str>) -> Result<String> 
 fn is_known(call: &Call, project: Option<&str>, prefix: Prefix) -> Result<bool> {
     match project {
         Some(project) => call.owns_prefix(project, prefix),
-        None => Ok(prefix.is_default()),
+        None => {
+            let mut known = call.projects()?.into_iter();
+            Ok(prefix.is_default() || known.any(|project| project.prefix == prefix))
+        }
     }
 }
 

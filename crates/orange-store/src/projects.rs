@@ -3,7 +3,7 @@
 use crate::locks::Lock;
 use crate::{Store, replace};
 use orange_core::config::Permissions;
-use orange_core::id::valid_project_name;
+use orange_core::id::{Prefix, valid_project_name};
 use orange_core::suggest::meant;
 use orange_core::{Action, text};
 use orange_sys::error::{IoContext, Result, err};
@@ -23,6 +23,9 @@ pub struct Project {
     pub default_branch: String,
     #[serde(default = "default_pool_size")]
     pub pool_size: u32,
+    /// How the keys of new tasks begin; earlier ones keep theirs.
+    #[serde(default, skip_serializing_if = "Prefix::is_default")]
+    pub prefix: Prefix,
     /// What its tasks' agents may do without asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Permissions>,

@@ -13,6 +13,7 @@ use crate::views::list;
 use crate::workspaces::{self, link, verify_slot};
 use crate::{access, git, maintenance, settings, tx};
 use orange_core::config::Permissions;
+use orange_core::id::{Key, Prefix};
 use orange_core::naming::counted;
 use orange_core::workflow::Role;
 use orange_core::{Action, text};
@@ -25,6 +26,8 @@ pub struct AddProject {
     pub name: Option<String>,
     pub default_branch: Option<String>,
     pub pool_size: Option<u32>,
+    /// How its keys begin.
+    pub prefix: Option<Prefix>,
     pub permissions: Option<Permissions>,
 }
 
@@ -40,6 +43,8 @@ pub struct UpdateProject {
     pub path: Option<PathBuf>,
     pub default_branch: Option<String>,
     pub pool_size: Option<u32>,
+    /// How the keys of new tasks begin.
+    pub prefix: Option<Prefix>,
     pub permissions: Option<Permissions>,
 }
 
@@ -70,6 +75,19 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
                     Action::remove_project(&known.name)
                 )));
             }
+            if let Some(prefix) = add.prefix.filter(|prefix| *prefix != known.prefix) {
+                return Err(err!(
+                    Conflict,
+                    "{} is registered already, as {}, and its keys begin with {}",
+                    repository.display(),
+                    known.name,
+                    known.prefix
+                )
+                .hint(text!(
+                    "change that for new tasks: {}",
+                    Action::set_prefix(&known.name, prefix.to_string())
+                )));
+            }
             return Ok(Added {
                 project: known.clone(),
                 new: false,
@@ -81,6 +99,7 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
             path: repository.clone(),
             default_branch: default_branch.clone(),
             pool_size: add.pool_size.unwrap_or(pool_size),
+            prefix: add.prefix.unwrap_or_default(),
             permissions: add.permissions,
             permissions_stated: false,
             other: Map::new(),
@@ -91,6 +110,7 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
     if added.new {
         tracing::info!(project = added.project.name, "project registered");
         note_earlier_tasks(call, &added.project.name)?;
+        note_same_prefix(call, &added.project)?;
         let others = call.projects()?.into_iter();
         for other in others.filter(|other| !other.path.is_dir()) {
             let (name, path) = (&other.name, other.path.display());
@@ -120,6 +140,26 @@ fn note_earlier_tasks(call: &Call, name: &str) -> Result<()> {
                 "{} of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name",
                 counted(count, "task")
             ));
+    }
+    Ok(())
+}
+
+/// Where two projects have it, a key alone tells no project any more. The default does so nowhere.
+fn note_same_prefix(call: &Call, project: &Project) -> Result<()> {
+    let prefix = project.prefix;
+    if prefix.is_default() {
+        return Ok(());
+    }
+    let others = call.projects()?.into_iter();
+    let others = others.filter(|other| other.name != project.name && other.prefix == prefix);
+    let names: Vec<String> = others.map(|other| other.name).collect();
+    if !names.is_empty() {
+        let key = Key { number: 1, prefix };
+        call.notice(format!(
+            "the prefix {prefix} is also that of {}: outside of a project a key alone is ambiguous, so write {}:{key}",
+            names.join(", "),
+            project.name
+        ));
     }
     Ok(())
 }
@@ -158,9 +198,13 @@ pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result
             project.default_branch.clone_from(branch);
         }
         project.pool_size = update.pool_size.unwrap_or(project.pool_size);
+        project.prefix = update.prefix.unwrap_or(project.prefix);
         project.permissions = update.permissions.or(project.permissions);
         Ok(project.clone())
     })?;
+    if update.prefix.is_some() {
+        note_same_prefix(call, &project)?;
+    }
     if path.is_some() {
         follow_repository(call, &project);
     }

@@ -24,10 +24,12 @@ use orange_engine::person_environment::PersonEnvironment;
 use orange_engine::verbs::cancel::{self, CancelChildren};
 use orange_engine::verbs::change::{self, Change, Edit};
 use orange_engine::verbs::create::{self, NewTask};
+use orange_engine::verbs::delete;
 use orange_engine::verbs::merge::{self, MergeWish, Merged};
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
+use orange_engine::verbs::restore;
 use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
-use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, recovery, sessions};
+use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, find, recovery, sessions};
 use serde_json::Value;
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -193,9 +195,34 @@ impl TestHome {
         });
     }
 
+    /// How the keys of new tasks of a project begin from now on.
+    pub(crate) fn set_prefix(&self, project: &str, prefix: &str) -> Outcome<()> {
+        let update = UpdateProject {
+            prefix: Some(prefix.parse().unwrap()),
+            ..UpdateProject::default()
+        };
+        self.person(|call| project::update_project(call, project, &update).map(drop))
+    }
+
     fn update_project(&self, update: &UpdateProject) {
         self.person(|call| project::update_project(call, "shop", update))
             .ok();
+    }
+
+    /// The folder of the task that a person means who types this in a project, or in none.
+    pub(crate) fn find(&self, text: &str, project: Option<&str>) -> Outcome<String> {
+        self.person(|call| Ok(find::find(call, text, project)?.folder()))
+    }
+
+    pub(crate) fn delete(&self, task: &TestTask) -> Outcome<Task> {
+        self.person(|call| delete::delete(call, task.place.clone()))
+    }
+
+    pub(crate) fn restore(&self, text: &str, project: Option<&str>) -> Outcome<Task> {
+        self.person(|call| {
+            let mut outcomes = restore::restore(call, &[text.to_owned()], project)?;
+            outcomes.remove(0)
+        })
     }
 
     /// A new task of `shop` on this branch.

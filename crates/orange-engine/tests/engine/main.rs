@@ -12,6 +12,7 @@ mod actors;
 mod gates;
 mod hand_edits;
 mod home;
+mod keys;
 mod lifecycle;
 mod merge_checkouts;
 mod merge_conflicts;

@@ -11,9 +11,11 @@ use crate::ui::{Cell, Column, Style, Table};
 use clap::{Args, Subcommand};
 use orange_core::Action;
 use orange_core::config::Permissions;
+use orange_core::id::Prefix;
 use orange_core::naming::counted;
 use orange_engine::projects::Project;
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
+use orange_engine::views::ProjectView;
 use orange_engine::{Result, err};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 pub(crate) enum ProjectCommand {
     /// Register a repository
     #[command(
-        after_help = "Examples:\n  orange project add .\n  orange project add ~/code/shop --name shop --pool-size 4"
+        after_help = "Examples:\n  orange project add .\n  orange project add ~/code/shop --name shop --pool-size 4\n  orange project add ~/code/shop --prefix SHOP      keys like SHOP-001"
     )]
     Add(AddArgs),
     /// List the registered repositories
@@ -30,7 +32,7 @@ pub(crate) enum ProjectCommand {
     List,
     /// Change a registered repository
     #[command(
-        after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --permissions ask\n  orange project update shop --path ~/new/place/shop"
+        after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --permissions ask\n  orange project update shop --prefix API           for tasks from now on\n  orange project update shop --path ~/new/place/shop"
     )]
     Update(UpdateArgs),
     /// Look at the commands a repository comes with, and agree to them
@@ -70,6 +72,9 @@ struct ProjectFields {
     /// How many workspaces it may have at once (a new project: `workspace.pool_size`)
     #[arg(long, value_name = "N")]
     pool_size: Option<u32>,
+    /// How the keys of its new tasks begin: 2 to 10 letters and digits (default: TASK)
+    #[arg(long)]
+    prefix: Option<Prefix>,
     /// What its tasks' agents may do without asking: full, edits or ask
     #[arg(long, value_name = "MODE", value_parser = word::<Permissions>, add = words(Permissions::WORDS))]
     permissions: Option<Permissions>,
@@ -97,6 +102,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                     name: args.name,
                     default_branch: args.fields.default_branch,
                     pool_size: args.fields.pool_size,
+                    prefix: args.fields.prefix,
                     permissions: args.fields.permissions,
                 },
             )?;
@@ -109,14 +115,17 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
         }
         ProjectCommand::List => {
             let projects = session.call.projects()?;
-            session.finish(named("projects", &projects), || listed(&projects))
+            let views: Vec<ProjectView<'_>> = projects.iter().map(ProjectView::from).collect();
+            session.finish(named("projects", &views), || listed(&projects))
         }
         ProjectCommand::Update(args) => {
             let fields = &args.fields;
             let nothing = fields.default_branch.is_none() && fields.pool_size.is_none();
-            if nothing && args.path.is_none() && fields.permissions.is_none() {
-                return Err(err!(Usage, "nothing to change was given")
-                    .hint("say what: --path, --default-branch, --pool-size or --permissions"));
+            let nothing = nothing && fields.prefix.is_none() && fields.permissions.is_none();
+            if nothing && args.path.is_none() {
+                return Err(err!(Usage, "nothing to change was given").hint(
+                    "say what: --path, --default-branch, --pool-size, --prefix or --permissions",
+                ));
             }
             let project = project::update_project(
                 &session.call,
@@ -125,6 +134,7 @@ pub(crate) fn run(session: &Session, command: ProjectCommand) -> Result<()> {
                     path: args.path.map(|path| session.folder.join(path)),
                     default_branch: args.fields.default_branch,
                     pool_size: args.fields.pool_size,
+                    prefix: args.fields.prefix,
                     permissions: args.fields.permissions,
                 },
             )?;
@@ -145,12 +155,13 @@ fn one(session: &Session, project: &Project, verb: &str) -> Result<()> {
 fn told(session: &Session, project: &Project, text: &str) -> Result<()> {
     // One line for programs; what else a person is told is in the project.
     let message = text.lines().next().unwrap_or_default();
+    let project = ProjectView::from(project);
     session.finish(Told { project, message }, || text.to_owned())
 }
 
 #[derive(Serialize)]
 struct Told<'a> {
-    project: &'a Project,
+    project: ProjectView<'a>,
     message: &'a str,
 }
 
@@ -178,6 +189,9 @@ fn workspaces(project: &Project) -> String {
 fn with_details(project: &Project, verb: &str, workspaces: Option<String>) -> String {
     let mut details = vec![format!("default branch {}", project.default_branch)];
     details.extend(workspaces);
+    if !project.prefix.is_default() {
+        details.push(format!("new keys {}-…", project.prefix));
+    }
     details.extend(
         project
             .permissions
@@ -197,6 +211,7 @@ fn listed(projects: &[Project]) -> String {
     }
     let mut table = Table::new(&[
         Column::new("PROJECT"),
+        Column::new("PREFIX"),
         Column::new("BRANCH"),
         Column::new("WORKSPACES"),
         Column::new("PERMISSIONS"),
@@ -205,6 +220,7 @@ fn listed(projects: &[Project]) -> String {
     for project in projects {
         table.row([
             Cell::new(project.name.clone(), Style::Bold),
+            Cell::from(project.prefix.to_string()),
             Cell::from(project.default_branch.clone()),
             Cell::from(project.pool_size.to_string()),
             Cell::from(project.permissions.map_or("-", Permissions::as_str)),

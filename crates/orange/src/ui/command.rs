@@ -181,6 +181,12 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             let mode = name(mode, "MODE");
             format!("orange project update {project} --permissions {mode}")
         }
+        Action::SetPrefix { project, prefix } => {
+            format!(
+                "orange project update {project} --prefix {}",
+                name(prefix, "PREFIX")
+            )
+        }
         Action::SetSetting { key, value } => {
             format!("orange config set {key} {}", word(value))
         }

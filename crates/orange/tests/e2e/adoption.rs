@@ -76,8 +76,8 @@ fn a_home_of_seed_000_is_shown_without_writing_a_byte() {
     ✓  ○  Q1w2E3r4  done       New tax rates             tax-rates                           [AGE]
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
-    shop     main    2           -            [TMP]/shop
+    PROJECT  PREFIX  BRANCH  WORKSPACES  PERMISSIONS  PATH
+    shop     TASK    main    2           -            [TMP]/shop
     ");
     env.orange(["ls", "--json", "--search", "night"]).ok();
     env.orange(["doctor"]).ok();

@@ -166,6 +166,25 @@ fn outside_of_any_project_tasks_have_their_projects_name() {
 }
 
 #[test]
+fn keys_with_a_prefix_are_offered_from_everywhere() {
+    let env = TestEnvironment::new();
+    let web = env.init_repository("web");
+    env.call(["project", "add", "--prefix", "WEB"])
+        .at(&web)
+        .run()
+        .ok();
+    env.create(["Here"]);
+    for summary in ["One", "Two"] {
+        env.create([summary, "--project", "web"]);
+    }
+    let show = |begun: &str| values(&env, &["task", "show", begun]);
+    assert_eq!(show(""), ["TASK-001"]);
+    assert_eq!(show("we"), ["web:WEB-002", "web:WEB-001"]);
+    assert_eq!(show("WEB-"), ["WEB-002", "WEB-001"]);
+    assert_eq!(show("web-002"), ["WEB-002"]);
+}
+
+#[test]
 fn whatever_else_has_a_name() {
     let env = TestEnvironment::new();
     env.git(&env.shop(), &["branch", "feature/a"]);

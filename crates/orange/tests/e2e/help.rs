@@ -178,11 +178,17 @@ fn topics() {
 
       TASK-007             its key, in the project you are in; `7` will do
       shop:TASK-007        its key in another project; `shop:7` too
+      API-007              its key, where a project chose its own prefix
       2MNw6jdgf97lQrQ      its id, or the beginning of one
       shop/fix-login       project and branch
       fix-login            the branch, in the project you are in
 
     A name that fits more than one task is an error that lists them (exit code 4).
+
+    A project may have its own prefix: after `orange project add PATH --prefix API`
+    its tasks are API-001, API-002 and so on. Such a key also tells the project: it
+    is found from everywhere, unless several projects have that prefix. A key never
+    changes; `project update NAME --prefix` counts for later tasks.
 
     Inside a task's worktree most commands need no name: they mean its task. An
     agent without a name means its own. The project is the one whose repository or

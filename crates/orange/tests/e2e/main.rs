@@ -69,6 +69,7 @@ mod harness_names;
 mod help;
 mod hidden_changes;
 mod home_modes;
+mod keys;
 mod leaving;
 mod lifecycle;
 mod log;

@@ -14,10 +14,10 @@ fn add_list_update_remove() {
     assert_snapshot!(env.orange(["project", "add"]), @"already registered: project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "update", "shop", "--pool-size", "5"]), @"updated project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
-    shop     main    5           -            [TMP]/shop
+    PROJECT  PREFIX  BRANCH  WORKSPACES  PERMISSIONS  PATH
+    shop     TASK    main    5           -            [TMP]/shop
     ");
-    assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[{"name":"shop","path":"[TMP]/shop","default_branch":"main","pool_size":5}]}"#);
+    assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[{"name":"shop","path":"[TMP]/shop","default_branch":"main","pool_size":5,"prefix":"TASK"}]}"#);
     assert_snapshot!(env.orange(["project", "remove", "shop"]), @"removed project shop at [TMP]/shop (default branch main, 5 workspaces)");
     assert_snapshot!(env.orange(["project", "list", "--json"]), @r#"{"projects":[]}"#);
 }
@@ -60,7 +60,7 @@ fn what_cannot_be_a_project_is_refused_with_a_hint() {
     assert_snapshot!(env.orange(["project", "update", "shop"]), @"
     ------- stderr -------
     error: nothing to change was given
-    hint: say what: --path, --default-branch, --pool-size or --permissions
+    hint: say what: --path, --default-branch, --pool-size, --prefix or --permissions
     [exit status: 2]
     ");
     assert_snapshot!(env.orange(["project", "update", "shp", "--pool-size", "3"]), @r#"
@@ -346,7 +346,7 @@ fn a_projects_json_that_is_gone_is_damage() {
         }
     }
     env.orange(["doctor", "--repair"]).ok().says(
-        "shop is known from its slots only: its default branch is main now, its pool size 2, and its permissions are not set",
+        "shop is known from its slots only: its default branch is main now, its pool size 2, new keys begin with TASK, and its permissions are not set",
     );
     env.orange(["doctor"]).ok();
 }

@@ -49,6 +49,34 @@ fn restored_twice() {
     }
 }
 
+/// A number is one task's, whichever prefix a process found.
+#[test]
+fn created_while_the_prefix_changes() {
+    let env = TestEnvironment::new();
+    let new = |summary: &'static str| vec!["new", summary, "--no-spawn"];
+    for round in 0..ROUNDS {
+        let prefix = if round % 2 == 0 { "API" } else { "TASK" };
+        let commands = [
+            new("One"),
+            vec!["project", "update", "shop", "--prefix", prefix],
+            new("Two"),
+            new("Three"),
+        ];
+        for run in at_once(&env, &commands) {
+            run.ok();
+        }
+    }
+    let keys = env.keys([""; 0]);
+    let number = |key: &String| -> usize {
+        let (prefix, number) = key.split_once('-').unwrap();
+        assert!(["API", "TASK"].contains(&prefix), "{key}");
+        number.parse().unwrap()
+    };
+    let mut numbers: Vec<usize> = keys.iter().map(number).collect();
+    numbers.sort_unstable();
+    assert!(numbers.iter().copied().eq(1..=3 * ROUNDS), "{keys:?}");
+}
+
 #[test]
 fn cancelled_and_deleted() {
     let env = TestEnvironment::new();

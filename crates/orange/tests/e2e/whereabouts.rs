@@ -18,8 +18,8 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
     note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
     assert_snapshot!(env.orange(["project", "list"]), @"
-    PROJECT  BRANCH  WORKSPACES  PERMISSIONS  PATH
-    shop     main    5           -            [TMP]/shop
+    PROJECT  PREFIX  BRANCH  WORKSPACES  PERMISSIONS  PATH
+    shop     TASK    main    5           -            [TMP]/shop
     ");
 }
 

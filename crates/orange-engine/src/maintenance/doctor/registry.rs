@@ -15,7 +15,7 @@ use crate::store::replace;
 use crate::views::doctor::Report;
 use crate::views::list;
 use orange_core::config::Permissions;
-use orange_core::id::valid_project_name;
+use orange_core::id::{Prefix, valid_project_name};
 use orange_core::naming::counted;
 use orange_core::{Action, Text, text};
 use orange_sys::listing;
@@ -186,13 +186,15 @@ fn projects_found(call: &Call, text: &str) -> Found {
             path: path.clone(),
             default_branch: default_branch(path),
             pool_size: slots.highest.max(DEFAULT_POOL_SIZE),
+            prefix: Prefix::default(),
             permissions: None,
             permissions_stated: false,
             other: serde_json::Map::new(),
         };
         let (branch, size) = (&project.default_branch, project.pool_size);
+        let prefix = project.prefix;
         found.changed.push(text!(
-                "{name} is known from its slots only: its default branch is {branch} now, its pool size {size}, and its permissions are not set"
+                "{name} is known from its slots only: its default branch is {branch} now, its pool size {size}, new keys begin with {prefix}, and its permissions are not set"
             ));
         found.projects.push(project);
     }
@@ -232,6 +234,7 @@ fn take_entry(call: &Call, entry: Entry, slots: &BTreeMap<String, Slots>, found:
     let project = Project {
         pool_size: entry.pool_size.unwrap_or(highest.max(DEFAULT_POOL_SIZE)),
         default_branch: branch.unwrap_or_else(|| default_branch(&path)),
+        prefix: entry.prefix.unwrap_or_default(),
         // Whoever limited what agents may do must not find them free to do everything.
         permissions: if entry.lost("permissions") {
             Some(Permissions::Ask)
@@ -338,6 +341,13 @@ fn changes(entry: &Entry, project: &Project) -> Vec<Text> {
     if entry.pool_size.is_none() && (entry.lost("pool_size") || !entry.is_whole) {
         let size = project.pool_size;
         said.push(format!("the pool size of {name} could not be read and is {size} now").into());
+    }
+    if entry.lost("prefix") {
+        let prefix = project.prefix;
+        said.push(text!(
+            "the prefix of {name} could not be read, so new keys begin with {prefix} now: {} changes that",
+            Action::set_prefix(name, None)
+        ));
     }
     said
 }

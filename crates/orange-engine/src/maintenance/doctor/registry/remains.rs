@@ -1,6 +1,7 @@
 //! What a damaged projects.json still says: entries that are whole, and the fields of broken ones that can be read.
 
 use orange_core::config::Permissions;
+use orange_core::id::Prefix;
 use serde_json::{Deserializer, Map, Value};
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ pub(crate) struct Entry {
     pub(crate) path: Option<PathBuf>,
     pub(crate) default_branch: Option<String>,
     pub(crate) pool_size: Option<u32>,
+    pub(crate) prefix: Option<Prefix>,
     pub(crate) permissions: Option<Permissions>,
     pub(crate) permissions_stated: bool,
     pub(crate) other: Map<String, Value>,
@@ -99,6 +101,7 @@ impl Entry {
         entry.path = entry.take(&mut fields, "path");
         entry.default_branch = entry.take(&mut fields, "default_branch");
         entry.pool_size = entry.take(&mut fields, "pool_size");
+        entry.prefix = entry.take(&mut fields, "prefix");
         // The file may say that nobody chose.
         if fields.get("permissions") == Some(&Value::Null) {
             fields.remove("permissions");
@@ -141,21 +144,25 @@ mod tests {
     #[test]
     fn one_bad_field_leaves_the_others() {
         let text = r#"[{"name": "shop", "path": "/s", "default_branch": 7, "pool_size": "x",
-            "permissions": "Ask", "colour": "red"}]"#;
+            "prefix": "INIT", "permissions": "Ask", "colour": "red"}]"#;
         let entry = entries(text).remove(0);
         assert_eq!(entry.path, Some("/s".into()));
-        assert_eq!(entry.unread, ["default_branch", "pool_size", "permissions"]);
+        assert_eq!(
+            entry.unread,
+            ["default_branch", "pool_size", "prefix", "permissions"]
+        );
         assert_eq!(entry.other["colour"], "red");
         assert!(entry.is_whole);
     }
 
     #[test]
     fn the_fields_of_a_broken_entry_are_read_as_far_as_they_go() {
-        let text = "[{\"name\": \"shop\" \"path\": \"/s,\n \"permissions\": \"ask\", \"pool_size\": ,\n},\n\
+        let text = "[{\"name\": \"shop\" \"path\": \"/s,\n \"permissions\": \"ask\", \"prefix\": \"api\", \"pool_size\": ,\n},\n\
                     {\"name\": \"books\", \"permissions\": edits";
         let found = entries(text);
         assert_eq!(found[0].name.as_deref(), Some("shop"));
         assert_eq!(found[0].permissions, Some(Permissions::Ask));
+        assert_eq!(found[0].prefix, "API".parse().ok());
         assert_eq!(found[0].unread, ["path", "pool_size"]);
         assert_eq!(found[1].name.as_deref(), Some("books"));
         assert!(found[1].lost("permissions") && !found[1].is_whole);
