@@ -48,19 +48,24 @@ pub fn requires_ui_testing(summary: &str, context: &str) -> bool {
     mentions(summary, &UI_WORDS) || mentions(context, &UI_WORDS)
 }
 
-/// `ui` is whether the task is about a user interface, `frontend_project` whether its project has
-/// one to drive, `trivial` whether the change is too small for tests of its own.
+/// `said` is whether a person says that the task is about a user interface; None: its words decide. `frontend_project` is
+/// whether its project has one to drive, `trivial` whether the change is too small for tests of its own.
+///
+/// A design task needs visual tests even if nothing else in it names a part of a user interface, but not if a person says that
+/// it has none.
 pub fn testing_requirements(
-    ui: bool,
+    said: Option<bool>,
     frontend_project: bool,
     trivial: bool,
     summary: &str,
     context: &str,
 ) -> TestingRequirements {
+    let ui = said.unwrap_or_else(|| requires_ui_testing(summary, context));
+    let looks = mentions(summary, &VISUAL_WORDS) || mentions(context, &VISUAL_WORDS);
     TestingRequirements {
         unit: !trivial,
         e2e: ui && frontend_project,
-        visual: ui && (mentions(summary, &VISUAL_WORDS) || mentions(context, &VISUAL_WORDS)),
+        visual: looks && said != Some(false),
     }
 }
 
@@ -136,9 +141,9 @@ mod tests {
 
     #[test]
     fn unit_tests_unless_trivial() {
-        assert!(testing_requirements(false, false, false, "", "").unit);
+        assert!(testing_requirements(None, false, false, "", "").unit);
         assert_eq!(
-            testing_requirements(false, true, true, "css", "layout"),
+            testing_requirements(None, true, true, "sort the log", "by time"),
             TestingRequirements::default()
         );
     }
@@ -146,29 +151,35 @@ mod tests {
     #[test]
     fn end_to_end_tests_need_a_ui_task_in_a_frontend_project() {
         for (ui, frontend) in [(false, false), (false, true), (true, false), (true, true)] {
-            let e2e = testing_requirements(ui, frontend, true, "button", "").e2e;
-            assert_eq!(e2e, ui && frontend);
+            let e2e = |said: Option<bool>, words: &str| {
+                testing_requirements(said, frontend, true, words, "").e2e
+            };
+            assert_eq!(e2e(Some(ui), "button"), ui && frontend);
+            assert_eq!(e2e(Some(ui), "parser"), ui && frontend);
+            assert_eq!(
+                e2e(None, if ui { "button" } else { "parser" }),
+                ui && frontend
+            );
         }
     }
 
     #[test]
-    fn visual_tests_need_a_ui_task_and_a_word_about_looks() {
+    fn a_task_about_looks_needs_visual_tests_unless_a_person_says_that_it_has_no_ui() {
+        let visual = |said: Option<bool>, summary: &str, context: &str| {
+            testing_requirements(said, false, true, summary, context).visual
+        };
         for word in VISUAL_WORDS {
-            assert!(
-                testing_requirements(true, false, true, word, "").visual,
-                "{word}"
-            );
-            assert!(
-                testing_requirements(true, false, true, "", word).visual,
-                "{word}"
-            );
-            assert!(
-                !testing_requirements(false, true, false, word, word).visual,
-                "{word}"
-            );
+            for said in [None, Some(true)] {
+                assert!(visual(said, word, ""), "{word}");
+                assert!(visual(said, "", word), "{word}");
+            }
+            assert!(!visual(Some(false), word, word), "{word}");
         }
-        assert!(testing_requirements(true, false, true, "two Layouts", "").visual);
-        assert!(!testing_requirements(true, true, false, "a button", "redesigned").visual);
+        assert!(visual(None, "Design the checkout", ""));
+        assert!(visual(None, "two Layouts", ""));
+        for said in [None, Some(true)] {
+            assert!(!visual(said, "a button", "redesigned"));
+        }
     }
 
     #[test]

@@ -88,7 +88,9 @@ pub fn create_from(
         None
     };
     let same_words = new.summary.trim().is_empty() && new.context.is_none();
-    if same_words && new.ui_testing.is_none() {
+    // A design task that is not about a user interface keeps its visual tests: its words say so again.
+    let is_settled = old.requires_ui_testing || !old.testing_requirements.visual;
+    if same_words && new.ui_testing.is_none() && is_settled {
         new.ui_testing = Some(old.requires_ui_testing);
     }
     if new.summary.trim().is_empty() {

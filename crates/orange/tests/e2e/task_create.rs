@@ -1,6 +1,6 @@
 //! `orange task create`: what becomes of a summary, a branch, a context; and what is refused.
 
-use crate::env::TestEnvironment;
+use crate::env::{TestEnvironment, TestTask};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -284,6 +284,18 @@ fn ui_tests_are_asked_for_by_the_words_unless_told_otherwise() {
     assert_eq!(env.show(&told)["requires_ui_testing"], false);
     let plain = env.create(["Speed up the parser"]);
     assert_eq!(env.show(&plain)["requires_ui_testing"], false);
+    let visual = |task: &TestTask| env.show(task)["testing_requirements"]["visual"].clone();
+    let design = env.create(["Design the checkout"]);
+    assert_eq!(env.show(&design)["requires_ui_testing"], false);
+    assert_eq!(visual(&design), true);
+    let database = env.create(["Design the tables", "--ui-testing", "false"]);
+    for other in [&detected, &told, &plain, &database] {
+        assert_eq!(visual(other), false, "{}", other.key);
+    }
+    // Once more, it is the same kind of task.
+    env.orange(["task", "cancel", &design.id, "--yes"]).ok();
+    let again = env.create(["--from", &design.id]);
+    assert_eq!(visual(&again), true);
 }
 
 #[test]
