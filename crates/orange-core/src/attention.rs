@@ -134,7 +134,7 @@ fn question_is_over(asked: &Event, next: &Event) -> bool {
 fn lost(history: &History) -> Option<String> {
     let newest_first = history.events.iter().rev();
     let mut last = newest_first
-        .take_while(|event| event.kind != EventType::StatusChanged)
+        .take_while(|event| !event.is_move())
         .filter(|event| event.is_whole());
     let text = "its history.jsonl was lost, and with it what happened before: its reviews and checks count no more";
     last.next()
@@ -154,7 +154,7 @@ pub fn unreadable(history: &History) -> Option<String> {
 
 /// What a person is told when this is journalled; None for what moves on by itself.
 pub fn notification(event: &Event) -> Option<String> {
-    if event.kind == EventType::StatusChanged {
+    if event.is_move() {
         let told = event.new_status().and_then(|to| to.info().notifies);
         // Who did it knows it.
         let by_person = event.by.as_deref() == Some("human");

@@ -254,7 +254,7 @@ impl History {
 
     /// The last status change, or the event with every field that came after it, and what follows.
     pub(crate) fn since_move(&self) -> Option<(&Event, &[Event])> {
-        let moved = |event: &Event| event.kind == EventType::StatusChanged || event.is_whole();
+        let moved = |event: &Event| event.is_move() || event.is_whole();
         let at = self.events.iter().rposition(moved)?;
         self.events.get(at..)?.split_first()
     }
@@ -354,9 +354,11 @@ mod tests {
         assert_eq!(history.events.len(), 3);
         assert!(history.bad_lines.is_empty());
         assert_eq!(history.events[1].kind, EventType::AgentSpawned);
-        assert_eq!(history.events[2].kind, EventType::Other("message".into()));
+        assert_eq!(history.events[2].kind, EventType::Message);
         let start = payload::AgentSpawned::of(&history.events[1]).unwrap();
-        assert_eq!(start.session, Some("orange/dark-mode"));
+        assert_eq!(start.in_session(), Some("orange/dark-mode"));
+        let said = payload::MessageNote::of(&history.events[2]).unwrap();
+        assert_eq!((said.words(), said.role), (Some("Reading"), None));
         // Not ours: no revision, no fields. The task is to be adopted.
         assert!(history.own().is_empty());
     }

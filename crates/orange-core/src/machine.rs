@@ -89,6 +89,15 @@ pub struct Decision {
     pub hooks: Vec<Hook>,
 }
 
+impl Decision {
+    /// A move that follows from an agent's end: nobody asked for it.
+    #[must_use]
+    pub fn by_exit_rule(mut self) -> Decision {
+        self.event.kind = EventType::AutoAdvanced;
+        self
+    }
+}
+
 /// Why a move may not be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {

@@ -1,8 +1,11 @@
 //! Whose word a `## Review` is: it gives a verdict only if a reviewer's run can have written it. Marks are short names for
 //! the content of the section, taken when a reviewer starts and when it ends.
 
-use crate::history::{Event, EventType, History};
+use crate::gate::Verdict;
+use crate::history::payload::{ReviewNote, StatusMoved};
+use crate::history::{Event, EventType, History, Payload};
 use crate::runs::{Ending, Run, last_run};
+use crate::task::Task;
 use crate::verification::{deferred, since_review};
 use crate::workflow::Role;
 
@@ -16,6 +19,30 @@ pub struct Left<'a> {
     pub by_signal: bool,
     /// The mark that its `run-agent` took at the end.
     pub mark: Option<&'a str>,
+}
+
+/// What is journalled beside a move that begins a review or ends it with a verdict; `task` is as the move left it. None for all
+/// other events.
+pub fn noted_beside(event: &Event, task: &Task) -> Option<Event> {
+    let is_move = event.is_move();
+    let enters = is_move || event.kind == EventType::TaskCreated;
+    let note = ReviewNote {
+        round: Some(task.review_round),
+        head: event.head(),
+        run: event.run(),
+        ..ReviewNote::default()
+    };
+    let verdict = StatusMoved::of(event).and_then(|made| made.verdict);
+    let payload = match verdict.filter(|_| is_move) {
+        Some(Verdict::Pass) => Payload::ReviewPassed(note),
+        Some(Verdict::Fail) => Payload::ReviewFailed(note),
+        None if enters && event.new_status()?.is_in_review() => Payload::ReviewStarted(note),
+        None => return None,
+    };
+    let mut noted = Event::of(payload, event.timestamp);
+    noted.by.clone_from(&event.by);
+    noted.transition.clone_from(&event.transition);
+    Some(noted)
 }
 
 /// The reviewer's run that the present review belongs to; None if no reviewer was started for it.
@@ -100,6 +127,55 @@ mod tests {
         assert!(!counts(&[HANDED, STARTED, exited], "later", None));
         let crashed = r#""type":"agent.crashed","run":"r1","review":"new""#;
         assert!(!counts(&[HANDED, STARTED, crashed], "new", None));
+    }
+
+    #[test]
+    fn a_review_that_begins_or_ends_is_noted_beside_its_move() {
+        let task = Task {
+            review_round: 2,
+            ..Task::default()
+        };
+        let noted = |line: &str| {
+            let read = history(&[line]);
+            let note = noted_beside(&read.events[0], &task)?;
+            assert_eq!(note.revision, None, "it changes no field");
+            assert_eq!(note.transition, read.events[0].transition);
+            let facts = ReviewNote::of(&note).unwrap();
+            let facts = (facts.round, facts.head, facts.run);
+            Some(format!("{} {facts:?}", note.kind.as_str()))
+        };
+        let began = Some("review.started (Some(2), None, None)".to_owned());
+        assert_eq!(noted(HANDED), began);
+        assert_eq!(
+            noted(&HANDED.replace("status.changed\"", "auto.advanced\",\"revision\":7")),
+            began
+        );
+        assert_eq!(
+            noted(r#""type":"task.created","fields":{"status":"agent-review"}"#),
+            began
+        );
+        let verdict = |to: &str, verdict: &str| {
+            format!(
+                r#""type":"status.changed","transition":"t","from":"agent-review","to":"{to}","verdict":"{verdict}","head":"a1","run":"r1""#
+            )
+        };
+        let facts = r#"(Some(2), Some("a1"), Some("r1"))"#;
+        for (to, word, kind) in [
+            ("reviewing", "pass", "review.passed"),
+            ("working", "fail", "review.failed"),
+            ("stuck", "fail", "review.failed"),
+        ] {
+            assert_eq!(noted(&verdict(to, word)), Some(format!("{kind} {facts}")));
+        }
+        for other in [
+            r#""type":"status.deferred","wish":"reviewing","verdict":"pass""#,
+            r#""type":"status.changed","from":"agent-review","to":"working","check":"newly failed""#,
+            r#""type":"task.adopted","fields":{"status":"agent-review"}"#,
+            r#""type":"task.created","fields":{"status":"pending"}"#,
+            r#""type":"task.updated","fields":{"priority":"high"}"#,
+        ] {
+            assert_eq!(noted(other), None, "{other}");
+        }
     }
 
     #[test]

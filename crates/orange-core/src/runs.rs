@@ -127,7 +127,7 @@ pub fn last_run(history: &History, role: Role) -> Option<Run> {
 /// How many runs a role has had since the task entered its status; since the beginning for a worker, whose
 /// run lasts through all of them.
 pub fn attempts(history: &History, role: Role) -> u32 {
-    let counts = |event: &&Event| role != Role::Reviewer || event.kind != EventType::StatusChanged;
+    let counts = |event: &&Event| role != Role::Reviewer || !event.is_move();
     let newest_first = history.events.iter().rev().take_while(counts);
     let spawned =
         |event: &&Event| event.kind == EventType::AgentSpawned && event.role() == Some(role);

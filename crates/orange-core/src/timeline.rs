@@ -18,6 +18,8 @@ pub use words::event_text;
 /// How much an event matters to somebody who reads a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
+    /// Another event tells people the same; it is there for programs.
+    Remark,
     /// A step on the way that only the whole history tells.
     Detail,
     Story,
@@ -81,6 +83,12 @@ pub fn weight(event: &Event) -> Weight {
             Some(result) if result.passed() => Weight::Story,
             _ => Weight::Trouble,
         },
+        // The move that it belongs to says it; without one nothing else does.
+        EventType::ReviewStarted | EventType::ReviewPassed | EventType::ReviewFailed
+            if event.transition.is_some() =>
+        {
+            Weight::Remark
+        }
         _ => event.kind.weight(),
     }
 }

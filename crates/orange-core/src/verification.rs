@@ -279,7 +279,7 @@ pub fn newly_failed(history: &History) -> Option<Verified> {
 
 /// The check that sent the task back with its last status change.
 pub fn returned_by(history: &History) -> Option<Verified> {
-    let moved = |event: &Event| event.kind == EventType::StatusChanged;
+    let moved = |event: &Event| event.is_move();
     let at = history.events.iter().rposition(moved)?;
     StatusMoved::of(history.events.get(at)?)?.check?;
     let before = history.events.get(..at)?;

@@ -14,6 +14,7 @@ pub const COMPONENTS: &[&str] = &[
 macro_rules! write_line {
     ($task:expr, $event:expr, $words:expr, $component:literal) => {
         match timeline::weight($event) {
+            Weight::Remark => {}
             Weight::Detail => write_line!(debug, $task, $event, $words, $component),
             Weight::Story => write_line!(info, $task, $event, $words, $component),
             Weight::Trouble => write_line!(warn, $task, $event, $words, $component),

@@ -209,10 +209,11 @@ pub(crate) fn seal(
 /// leaves an earlier seal, which is in the journal too.
 pub(crate) fn remember_seals(call: &Call, task: &str, seals: &SealedJournal, events: &[Event]) {
     let matters = |event: &&Event| {
-        matches!(
+        let is_check = matches!(
             event.kind,
-            EventType::StatusChanged | EventType::VerifyStarted | EventType::TaskVerified
-        )
+            EventType::VerifyStarted | EventType::TaskVerified
+        );
+        is_check || event.is_move()
     };
     let last = events.iter().rev().find(matters);
     let Some(seal) = last.and_then(|event| event.seal.clone()) else {

@@ -30,10 +30,10 @@ use crate::{event_log, facts, field_checks, home_record, sessions, started_by, t
 pub use orange_agents::marks::context_mark;
 pub(crate) use orange_agents::marks::review_mark;
 use orange_core::history::payload::{ContextChanged, HookEnded};
-use orange_core::history::{Event, EventType, HookOutcome, Payload};
+use orange_core::history::{Event, HookOutcome, Payload};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
-use orange_core::review::Left;
+use orange_core::review::{self, Left};
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
 use orange_core::{Action, artifact, text};
@@ -358,7 +358,7 @@ impl TaskTx<'_> {
         let events = &self.snapshot.history.events;
         let last = events
             .iter()
-            .rposition(|event| event.kind == EventType::StatusChanged)
+            .rposition(|event| event.is_move())
             .unwrap_or(0);
         notify::worth_telling(
             &self.task,
@@ -391,18 +391,23 @@ impl TaskTx<'_> {
         Ok(())
     }
 
-    pub(super) fn append(&mut self, mut events: Vec<Event>) -> Result<()> {
+    pub(super) fn append(&mut self, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        for event in &mut events {
-            if event.kind == EventType::StatusChanged && event.transition.is_none() {
+        let mut all = Vec::with_capacity(events.len());
+        for mut event in events {
+            if event.is_move() && event.transition.is_none() {
                 event.transition = Some(transition_id());
             }
-            machine::apply(&mut self.task, event)
+            machine::apply(&mut self.task, &event)
                 .map_err(|error| Error::new(Code::Failed, error.to_string()).because(error))?;
+            // In the same write as the move.
+            let review = review::noted_beside(&event, &self.task);
+            all.push(event);
+            all.extend(review);
         }
-        self.journal(events)
+        self.journal(all)
     }
 
     /// Writes events to the journal, durably; `task` already knows what they say.

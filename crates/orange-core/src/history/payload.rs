@@ -165,9 +165,11 @@ events! {
         context: &'e str,
     }
 
-    /// A move that was made, or one that waits for the end of a check.
+    /// A move that was made: by somebody, or by the exit rules when an agent had ended (`auto.advanced`); or one that waits for
+    /// the end of a check.
     StatusMoved:
         StatusChanged = "status.changed" task Story,
+        AutoAdvanced = "auto.advanced" task Story,
         StatusDeferred = "status.deferred" task Story
     {
         verdict: Verdict,
@@ -190,6 +192,22 @@ events! {
         written_by: &'e str,
         /// The mark of the Review section ([`crate::review`]).
         review: &'e str,
+    }
+
+    /// That a review began, or what it came to, for readers of the journal that know no moves. The move that it belongs to has
+    /// the evidence; both have the same `transition`.
+    ReviewNote:
+        ReviewStarted = "review.started" task Story,
+        ReviewPassed = "review.passed" task Story,
+        ReviewFailed = "review.failed" task Story
+    {
+        round: u32,
+        /// What an older program calls the round.
+        attempt: u32,
+        /// The commit that it speaks of.
+        head: &'e str,
+        /// The reviewer's run.
+        run: &'e str,
     }
 
     /// What became of a hook, or what changed without one: a slot that an agent needed is journalled as an update.
@@ -242,7 +260,8 @@ events! {
         workspace: &'e str,
         /// The mark of the Review section when a reviewer started.
         review_before: &'e str,
-        /// The tmux session and pane.
+        tmux_session: &'e str,
+        /// What older programs call `tmux_session`.
         session: &'e str,
         pane: &'e str,
         /// Another program started it, before the task was adopted.
@@ -264,6 +283,8 @@ events! {
         /// The status in which it crashed, and how often that has happened there.
         status: Status,
         crash_count: u32,
+        /// How it ended, in a word of an older program.
+        outcome: &'e str,
     }
 
     AgentNudged: AgentNudged = "agent.nudged" agent Story {
@@ -291,7 +312,9 @@ events! {
         answers: &'e str,
     }
 
+    /// What an agent is told, and what became of that. Earlier versions wrote `message.sent`, with `text`.
     MessageNote:
+        Message = "message" message Story,
         MessageSent = "message.sent" message Story,
         MessageDelivered = "message.delivered" message Detail,
         MessageFailed = "message.failed" message Trouble
@@ -299,7 +322,9 @@ events! {
         /// Its id.
         message: &'e str,
         run: &'e str,
+        /// Whom it is for; `by` says who told it.
         role: Role,
+        content: &'e str,
         text: &'e str,
         turn: &'e str,
     }
@@ -373,6 +398,11 @@ impl EventType {
         self.columns().0
     }
 
+    /// Whether an agent is told something.
+    pub fn is_message(&self) -> bool {
+        matches!(self, EventType::Message | EventType::MessageSent)
+    }
+
     /// The component of the log that tells of it.
     pub fn component(&self) -> &'static str {
         self.columns().1
@@ -381,6 +411,20 @@ impl EventType {
     /// How much it matters, unless what it carries decides.
     pub(crate) fn weight(&self) -> Weight {
         self.columns().2
+    }
+}
+
+impl<'e> AgentSpawned<'e> {
+    /// The name of the tmux session that it runs in.
+    pub fn in_session(&self) -> Option<&'e str> {
+        self.tmux_session.or(self.session)
+    }
+}
+
+impl<'e> MessageNote<'e> {
+    /// What the agent is told.
+    pub fn words(&self) -> Option<&'e str> {
+        self.content.or(self.text)
     }
 }
 
@@ -464,6 +508,13 @@ common! {
 }
 
 impl Event {
+    /// Whether the task moved from one status to another. The `auto.advanced` of an older program, from before the task was
+    /// adopted, changes nothing.
+    pub fn is_move(&self) -> bool {
+        let is_own = self.revision.is_some();
+        self.kind == EventType::StatusChanged || self.kind == EventType::AutoAdvanced && is_own
+    }
+
     /// Adds details to an event that has the type for them.
     #[must_use]
     pub fn with(mut self, details: impl Details) -> Event {
@@ -500,7 +551,7 @@ impl Event {
 
     /// What a person may have written, of an unknown type everything: for the search.
     pub fn texts(&self) -> impl Iterator<Item = &Value> {
-        const TEXTS: &[&str] = &["text", "command", "conflicts"];
+        const TEXTS: &[&str] = &["content", "text", "command", "conflicts"];
         let all = matches!(self.kind, EventType::RescueRestored | EventType::Other(_));
         let details = self.details.iter();
         let wanted = details.filter(move |(name, _)| all || TEXTS.contains(&name.as_str()));

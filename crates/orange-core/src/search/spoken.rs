@@ -8,8 +8,7 @@ pub fn spoken(event: &Event) -> String {
     let mut parts: Vec<&str> = Vec::new();
     parts.extend(event.reason.as_deref());
     // What the engine tells agents is a prompt; what people said in it stands where they said it.
-    let is_prompt =
-        event.kind == EventType::MessageSent && event.by.as_deref().is_none_or(|by| by == "engine");
+    let is_prompt = event.kind.is_message() && event.by.as_deref().is_none_or(|by| by == "engine");
     for value in event.texts().filter(|_| !is_prompt) {
         collect(value, &mut parts);
     }
@@ -52,6 +51,11 @@ mod tests {
             )),
             ""
         );
+        // As this version writes it.
+        let message =
+            |by: &str| format!(r#"{{"type":"message",{at},"by":"{by}","content":"left"}}"#);
+        assert_eq!(said(&message("human")), "left");
+        assert_eq!(said(&message("engine")), "");
         assert_eq!(
             said(&format!(
                 r#"{{"type":"agent.crashed",{at},"run":"r1","reason":"exit code 1"}}"#

@@ -40,6 +40,35 @@ fn who_did_what() {
             "worker moved working → agent-review, handed off at 88a1130",
         ),
         (
+            r#""type":"auto.advanced","by":"engine","from":"working","to":"agent-review","reason":"its worker ended: exit code 0""#,
+            "engine moved working → agent-review (its worker ended: exit code 0)",
+        ),
+        (
+            r#""type":"review.started","by":"engine","round":2"#,
+            "engine review round 2 started",
+        ),
+        // As the program before Orange wrote them.
+        (
+            r#""type":"review.passed","attempt":1"#,
+            "engine review round 1 passed",
+        ),
+        (
+            r#""type":"agent.stopped","outcome":"completed""#,
+            "agent stopped: completed",
+        ),
+        (
+            r#""type":"message","role":"agent","content":"Reading CLAUDE.md...""#,
+            r#"engine message: "Reading CLAUDE.md...""#,
+        ),
+        (
+            r#""type":"message","by":"engine","role":"worker","content":"read the review""#,
+            r#"engine told the worker: "read the review""#,
+        ),
+        (
+            r#""type":"message.sent","by":"human","role":"worker","text":"use the old form""#,
+            r#"you told the worker: "use the old form""#,
+        ),
+        (
             r#""type":"status.changed","by":"reviewer","from":"agent-review","to":"working","verdict":"fail""#,
             "reviewer moved agent-review → working, review failed",
         ),
@@ -109,7 +138,7 @@ fn an_agents_end_says_how_long_it_ran() {
 fn a_long_message_is_cut_and_stays_on_its_line() {
     let text = "word\\n".repeat(1_000_000);
     let told = one(&format!(
-        r#""type":"message.sent","by":"human","role":"worker","text":"{text}""#
+        r#""type":"message","by":"human","role":"worker","content":"{text}""#
     ));
     assert!(
         told.ends_with("word w…\"") || told.ends_with("…\""),
@@ -124,7 +153,9 @@ fn nothing_known_of_an_event_is_no_trouble() {
     for word in [
         "agent.spawned",
         "agent.state",
+        "message",
         "message.sent",
+        "review.failed",
         "task.merged",
         "task.updated",
     ] {
@@ -142,7 +173,11 @@ fn what_went_wrong_weighs_more() {
     };
     assert_eq!(weigh(r#""type":"agent.crashed""#), Weight::Trouble);
     assert_eq!(weigh(r#""type":"hook.completed""#), Weight::Detail);
-    assert_eq!(weigh(r#""type":"message.sent""#), Weight::Story);
+    assert_eq!(weigh(r#""type":"message""#), Weight::Story);
+    assert_eq!(weigh(r#""type":"auto.advanced""#), Weight::Story);
+    let beside = r#""type":"review.failed","transition":"t""#;
+    assert_eq!(weigh(beside), Weight::Remark);
+    assert_eq!(weigh(r#""type":"review.failed""#), Weight::Story);
     let verified = |outcome: &str| {
         weigh(&format!(
             r#""type":"task.verified","result":{{"outcome":"{outcome}"}}"#

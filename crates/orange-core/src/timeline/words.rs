@@ -2,7 +2,7 @@
 
 use super::{cut, fields, hooks, plain};
 use crate::gate::Verdict;
-use crate::history::payload::{AgentSpawned, AgentState, StatusMoved, TaskMerged};
+use crate::history::payload::{AgentSpawned, AgentState, ReviewNote, StatusMoved, TaskMerged};
 use crate::history::{Event, Payload};
 use crate::merge::Strategy;
 use crate::naming::{counted, short_commit};
@@ -55,8 +55,13 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         Payload::TaskUpdated(update) => because(&updated(event, update.source)),
         Payload::TaskDeleted => "deleted the task".into(),
         Payload::TaskRestored => "brought the task back from the trash".into(),
-        Payload::StatusChanged(made) => moved(event, &made, reason.as_deref()),
+        Payload::StatusChanged(made) | Payload::AutoAdvanced(made) => {
+            moved(event, &made, reason.as_deref())
+        }
         Payload::StatusDeferred(_) => because("wants to move on"),
+        Payload::ReviewStarted(review) => reviewed(&review, "started"),
+        Payload::ReviewPassed(review) => reviewed(&review, "passed"),
+        Payload::ReviewFailed(review) => reviewed(&review, "failed"),
         Payload::HookCompleted(ended) => match (&reason, ended.slot) {
             (None, Some(slot)) => format!("{}: {slot}", hooks::done(hook)),
             (_, _) => because(&hooks::done(hook)),
@@ -85,16 +90,26 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         }
         Payload::AgentExited(_) => ended("ended"),
         Payload::AgentCrashed(_) => ended("crashed"),
-        Payload::AgentStopped(_) => ended("stopped"),
+        Payload::AgentStopped(end) => match (&reason, end.outcome) {
+            (None, Some(outcome)) => format!("stopped: {}", cut(&plain(outcome), VALUE)),
+            (_, _) => ended("stopped"),
+        },
         Payload::AgentNudged(_) => because("nudged"),
         Payload::AgentState(told) => return state(&told, reason.as_deref()),
         Payload::AgentAnswered(answer) => {
             let role = answer.role.map_or("?", Role::as_str);
             because(&format!("answered the {role}"))
         }
-        Payload::MessageSent(sent) => {
+        // An older program noted so what its agent said.
+        Payload::Message(said) if said.role.is_none() => {
+            format!("message: {}", quoted(said.words().unwrap_or_default()))
+        }
+        Payload::Message(sent) | Payload::MessageSent(sent) => {
             let role = sent.role.map_or("agent", Role::as_str);
-            format!("told the {role}: {}", quoted(sent.text.unwrap_or_default()))
+            format!(
+                "told the {role}: {}",
+                quoted(sent.words().unwrap_or_default())
+            )
         }
         Payload::MessageDelivered(_) => because("message delivered"),
         Payload::MessageFailed(_) => because("message not delivered"),
@@ -147,6 +162,14 @@ fn moved(event: &Event, made: &StatusMoved<'_>, reason: Option<&str>) -> String 
         words.push_str(&format!(": {}", quoted(&section.text)));
     }
     words
+}
+
+/// `review round 2 passed`.
+fn reviewed(review: &ReviewNote<'_>, what: &str) -> String {
+    match review.round.or(review.attempt) {
+        Some(round) => format!("review round {round} {what}"),
+        None => format!("review {what}"),
+    }
 }
 
 fn updated(event: &Event, source: Option<&str>) -> String {

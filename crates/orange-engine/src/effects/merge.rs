@@ -128,7 +128,7 @@ pub(crate) fn open_merge(history: &History) -> Option<&Event> {
         matches!(
             event.kind,
             EventType::MergeStarted | EventType::MergeStopped | EventType::TaskMerged
-        ) || event.kind == EventType::StatusChanged
+        ) || event.is_move()
     };
     let last = history.events.iter().rev().find(ends)?;
     (last.kind == EventType::MergeStarted).then_some(last)

@@ -32,10 +32,11 @@ pub(crate) fn message(call: &Call, text: &str) -> Message {
 
 /// Journals a message and hands it to a run. The same id again changes nothing.
 pub(crate) fn tell(tx: &mut TaskTx<'_>, run: &Run, by: &str, message: Message) -> Result<()> {
-    let known =
-        tx.history().events.iter().any(|event| {
-            event.kind == EventType::MessageSent && event.message() == Some(&message.id)
-        });
+    let known = tx
+        .history()
+        .events
+        .iter()
+        .any(|event| event.kind.is_message() && event.message() == Some(&message.id));
     if !known {
         let event = message_event(tx.call, run, by, &message);
         tx.note(vec![event])?;
@@ -48,10 +49,10 @@ pub(crate) fn message_event(call: &Call, run: &Run, by: &str, message: &Message)
         message: Some(&message.id),
         run: Some(&run.id),
         role: Some(run.role),
-        text: Some(&message.text),
+        content: Some(&message.text),
         ..MessageNote::default()
     };
-    Event::of(Payload::MessageSent(sent), call.now()).by(by)
+    Event::of(Payload::Message(sent), call.now()).by(by)
 }
 
 pub(crate) fn put_in_inbox(call: &Call, run: &Run, message: &Message) -> Result<()> {
@@ -161,15 +162,16 @@ pub(crate) enum Whose<'a> {
 
 /// Messages that nobody knows to have arrived; id and text.
 pub(crate) fn undelivered(history: &History, whose: Whose<'_>) -> Vec<(String, String)> {
-    let of_kind = |kind: EventType| {
-        history
-            .events
-            .iter()
-            .filter(move |event| event.kind == kind)
+    let delivered = |id: &str| {
+        let is_delivery = |event: &Event| event.kind == EventType::MessageDelivered;
+        let mut events = history.events.iter();
+        events.any(|event| is_delivery(event) && event.message() == Some(id))
     };
-    let delivered =
-        |id: &str| of_kind(EventType::MessageDelivered).any(|event| event.message() == Some(id));
-    let open = of_kind(EventType::MessageSent).filter_map(|event| {
+    let told = history
+        .events
+        .iter()
+        .filter(|event| event.kind.is_message());
+    let open = told.filter_map(|event| {
         let sent = MessageNote::of(event)?;
         let is_meant = match whose {
             Whose::Run(run) => sent.run == Some(run),
@@ -178,7 +180,7 @@ pub(crate) fn undelivered(history: &History, whose: Whose<'_>) -> Vec<(String, S
                 event.by.as_deref() == Some("human") && to == role
             }
         };
-        let (id, text) = (sent.message?, sent.text?);
+        let (id, text) = (sent.message?, sent.words()?);
         (is_meant && !delivered(id)).then(|| (id.to_owned(), text.to_owned()))
     });
     open.collect()

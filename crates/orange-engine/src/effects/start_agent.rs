@@ -169,7 +169,8 @@ pub(crate) fn begun(tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
         permissions: conversation.map(|_| spec.permissions),
         workspace: tx.task.workspace.as_deref(),
         review_before: spec.review_before.as_deref(),
-        session: pane.as_ref().map(|pane| pane.session_name.as_str()),
+        tmux_session: pane.as_ref().map(|pane| pane.session_name.as_str()),
+        session: None,
         pane: pane.as_ref().map(|pane| pane.pane.as_str()),
         adopted: None,
     };

@@ -122,7 +122,7 @@ pub(crate) fn adopted_start(
         run: Some(run),
         role: Some(role),
         harness: Some(task.harness.as_deref().unwrap_or_default()),
-        session: Some(session),
+        tmux_session: Some(session),
         adopted: Some(true),
         ..AgentSpawned::default()
     };

@@ -66,7 +66,7 @@ impl TaskTx<'_> {
             .find(|run| is_adopted_run(self.history(), &run.id));
         if begun.is_none() {
             let mut later = self.history().own().iter();
-            let has_moved = later.any(|event| event.kind == EventType::StatusChanged);
+            let has_moved = later.any(|event| event.is_move());
             if has_moved
                 || !is_expected(self.task.status, role)
                 || last_run(self.history(), role).is_some()
@@ -253,7 +253,7 @@ impl TaskTx<'_> {
     fn crashed_here(&self) -> bool {
         let newest_first = self.history().events.iter().rev();
         newest_first
-            .take_while(|event| event.kind != EventType::StatusChanged)
+            .take_while(|event| !event.is_move())
             .any(|event| event.kind == EventType::AgentCrashed)
     }
 
@@ -270,6 +270,7 @@ impl TaskTx<'_> {
             return Ok(());
         };
         let event = decision
+            .by_exit_rule()
             .event
             .because(format!("its agent crashed {} times", self.task.crash_count))
             .with(StatusMoved {

@@ -80,6 +80,11 @@ impl TaskTx<'_> {
                     Some(told) => format!("the check is over: {}", told.words()),
                     None => "the check is over".to_owned(),
                 };
+                let decision = if actor == Actor::Engine {
+                    decision.by_exit_rule()
+                } else {
+                    decision
+                };
                 let event = self.with_verdict(decision.event.because(why));
                 let event = match wish.head {
                     Some(head) => event.with_head(&head),

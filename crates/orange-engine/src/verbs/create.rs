@@ -29,7 +29,7 @@ use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
-use orange_core::{artifact, machine, naming, testing, text};
+use orange_core::{artifact, machine, naming, review, testing, text};
 use orange_sys::crash_points::crash_point;
 use std::fs::{self, File};
 use std::path::Path;
@@ -267,7 +267,7 @@ fn draft(call: &Call, new: &NewTask, project: &Project) -> Result<Task> {
     let detected = testing::requires_ui_testing(&task.summary, context);
     task.requires_ui_testing = new.ui_testing.unwrap_or(detected);
     task.testing_requirements = testing::testing_requirements(
-        task.requires_ui_testing,
+        new.ui_testing,
         is_frontend(&project.path),
         task.weight == Some(Weight::Trivial),
         &task.summary,
@@ -388,22 +388,22 @@ fn write_new(
         started_by::note_started_by(call, &task.id);
         event = facts::with_head(call, &task, event);
     }
-    seal_checks::seal(
-        call,
-        &task.id,
-        &mut SealedJournal::default(),
-        std::slice::from_mut(&mut event),
-    )?;
+    let mut events = vec![event];
+    let review = events
+        .first()
+        .and_then(|event| review::noted_beside(event, &task));
+    events.extend(review);
+    seal_checks::seal(call, &task.id, &mut SealedJournal::default(), &mut events)?;
     let file = TaskFile::create(&written_fields(&task), &body);
     call.store.mark(&place)?;
     crash_point("create.marked");
-    let result = write_folder(&hidden, &place.path, &parent, &event, &file);
+    let result = write_folder(&hidden, &place.path, &parent, &events, &file);
     if let Err(error) = result {
         let _ = fs::remove_dir_all(&hidden);
         call.store.unmark(&place);
         return Err(Error::io("create", &place.path, &error));
     }
-    event_log::tell(call.spell, &task, std::slice::from_ref(&event));
+    event_log::tell(call.spell, &task, &events);
     crash_point("create.renamed");
     Ok(place)
 }
@@ -412,11 +412,12 @@ fn write_folder(
     hidden: &Path,
     path: &Path,
     parent: &Path,
-    event: &Event,
+    events: &[Event],
     file: &TaskFile,
 ) -> std::io::Result<()> {
     private::make_folders(hidden)?;
-    journal::append(&hidden.join("history.jsonl"), &[event.to_line()])?;
+    let lines: Vec<String> = events.iter().map(Event::to_line).collect();
+    journal::append(&hidden.join("history.jsonl"), &lines)?;
     crash_point("create.journalled");
     replace::write_atomic(&hidden.join("TASK.md"), file.text().as_bytes())?;
     crash_point("create.written");

@@ -114,7 +114,7 @@ pub fn handle_signals(call: &Call, run: &str) -> Result<()> {
 /// Nudges of a run since the task entered its status.
 fn nudges(history: &History, run: &Run) -> usize {
     let newest_first = history.events.iter().rev();
-    let here = newest_first.take_while(|event| event.kind != EventType::StatusChanged);
+    let here = newest_first.take_while(|event| !event.is_move());
     here.filter(|event| event.kind == EventType::AgentNudged && event.run() == Some(&run.id))
         .count()
 }

@@ -260,10 +260,11 @@ pub(crate) fn refusal(task: &Task, concerns: &[Concern], anyway: Action) -> Erro
 /// Why the last attempt to merge came to nothing, as long as neither side has moved since.
 pub(crate) fn merge_trouble(call: &Call, task: &Task, history: &History) -> Option<Conflicts> {
     let ends = |event: &&Event| {
-        matches!(
+        let is_merge = matches!(
             event.kind,
-            EventType::MergeStopped | EventType::MergeStarted | EventType::StatusChanged
-        )
+            EventType::MergeStopped | EventType::MergeStarted
+        );
+        is_merge || event.is_move()
     };
     let last = history.events.iter().rev().find(ends)?;
     if last.kind != EventType::MergeStopped {

@@ -153,12 +153,12 @@ fn open_messages(history: &History) -> Vec<OpenMessage> {
             .find(of_it)
             .map(|event| &event.kind)
     };
-    let sent = |event: &&Event| event.kind == EventType::MessageSent;
+    let sent = |event: &&Event| event.kind.is_message();
     let open = history.events.iter().filter(sent).filter_map(|event| {
         let note = MessageNote::of(event).unwrap_or_default();
         Some(OpenMessage {
             message: note.message.map(str::to_owned),
-            text: note.text.map(str::to_owned),
+            text: note.words().map(str::to_owned),
             by: event.by.clone(),
             state: match fate(event) {
                 None => MessageState::Waiting,

@@ -295,7 +295,7 @@ fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding
             .and_then(|line| line.split_once(' '));
         let (at, kind) = line.unwrap_or_default();
         let place = match kind {
-            "message.sent" => Whereabouts::Message,
+            "message" | "message.sent" => Whereabouts::Message,
             _ => Whereabouts::History,
         };
         Finding {

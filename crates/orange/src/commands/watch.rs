@@ -144,7 +144,7 @@ struct EventLine<'a> {
 
 /// An event as a line for people; None for what only machines need.
 pub(crate) fn told(event: &Event) -> Option<String> {
-    let matters = timeline::weight(event) != Weight::Detail;
+    let matters = matches!(timeline::weight(event), Weight::Story | Weight::Trouble);
     matters.then(|| {
         let words = spelled(&timeline::event_text(event));
         format!("{} {words}", timeline::who(event))

@@ -92,7 +92,7 @@ impl Actor {
         let mut action = None;
         let waited = self.waits();
         match event.kind {
-            EventType::StatusChanged => {
+            EventType::StatusChanged | EventType::AutoAdvanced => {
                 let to = event.to.as_deref().and_then(|word| word.parse().ok());
                 self.status = to.unwrap_or(self.status);
                 self.settled = event.hooks.is_empty();
@@ -143,7 +143,7 @@ impl Actor {
     fn describe(&self, event: &Event) -> Option<String> {
         let role = event.role().map_or("agent", Role::as_str);
         match event.kind {
-            EventType::StatusChanged => self.moved(event),
+            EventType::StatusChanged | EventType::AutoAdvanced => self.moved(event),
             EventType::AgentSpawned => Some(match role {
                 "reviewer" => format!("reviewer started, round {}", self.reviewers),
                 _ if self.workers > 1 => "worker started again, in the same worktree".into(),
@@ -155,7 +155,7 @@ impl Actor {
                 let how = how.trim_start_matches("ended by ");
                 Some(format!("{role} crashed ({how}); its work is still there"))
             }
-            EventType::MessageSent => (event.by.as_deref() == Some("engine"))
+            EventType::Message => (event.by.as_deref() == Some("engine"))
                 .then(|| "worker is told what the review says".into()),
             EventType::AgentExited | EventType::AgentNudged => watch::told(event),
             // The rest goes without saying, unless something is wrong.

@@ -65,9 +65,9 @@ fn told(task: &TestTask) -> usize {
     let history = task.history();
     let sent = history
         .iter()
-        .filter(|event| event["type"] == "message.sent" && event["by"] == "engine");
+        .filter(|event| event["type"] == "message" && event["by"] == "engine");
     sent.filter(|event| {
-        event["text"]
+        event["content"]
             .as_str()
             .unwrap()
             .contains("Go on where you stopped")

@@ -240,9 +240,9 @@ fn folders_named_after_branches_are_adopted_where_they_are() {
       [TIME]  orchestrator  created the task
       [TIME]  agent         started: ?
       [TIME]  engine        message: "Looking at the styles"
-      [TIME]  engine        review started
-      [TIME]  engine        review passed
-      [TIME]  agent         stopped
+      [TIME]  engine        review round 1 started
+      [TIME]  engine        review round 1 passed
+      [TIME]  agent         stopped: completed
       [TIME]  engine        moved working → needs_human
       [TIME]  engine        took the task over as it was found
     "#);

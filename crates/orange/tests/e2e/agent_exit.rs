@@ -1,6 +1,7 @@
 //! What an agent's end means for its task, by where the task is and what the agent left.
 
 use crate::agents::Agents;
+use serde_json::Value;
 
 /// Looks several times: what happened counts once.
 fn look_often(env: &Agents) {
@@ -34,7 +35,7 @@ fn a_worker_that_exits_in_planning_without_a_plan_has_crashed_and_twice_is_stuck
     look_often(&env);
     assert_eq!(env.count(&task, "agent.crashed"), 2);
     assert_eq!(
-        task.last("status.changed")["reason"],
+        task.last("auto.advanced")["reason"],
         "its agent crashed 2 times"
     );
     assert_eq!(
@@ -74,7 +75,37 @@ fn plan_and_handoff_at_once_go_all_the_way_to_review() {
     env.until_status(&task, "reviewing");
     assert_eq!(env.prompts(&task), ["worker", "reviewer"]);
     assert_eq!(env.count(&task, "agent.crashed"), 0);
-    assert_eq!(env.count(&task, "status.changed"), 4);
+    // Started by a command, advanced twice by what it left behind, reviewed.
+    let history = task.history();
+    let moves = history.iter().filter(|event| event["to"].is_string());
+    let told = |event: &Value| {
+        let word = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        format!("{} {} → {}", word("type"), word("from"), word("to"))
+    };
+    assert_eq!(
+        moves.map(told).collect::<Vec<_>>(),
+        [
+            "status.changed pending → planning",
+            "auto.advanced planning → working",
+            "auto.advanced working → agent-review",
+            "status.changed agent-review → reviewing",
+        ]
+    );
+    let advanced = task.last("auto.advanced");
+    assert_eq!(advanced["reason"], "its worker ended: exit code 0");
+    let beside = |kind: &str, beside: &str| {
+        let (note, moved) = (task.last(kind), task.last(beside));
+        assert_eq!(note["transition"], moved["transition"], "{kind}");
+        assert_eq!(note["round"], 1, "{kind}");
+        assert!(note["revision"].is_null(), "{kind}");
+    };
+    beside("review.started", "auto.advanced");
+    beside("review.passed", "status.changed");
+    // People read it once.
+    let shown = env.say(&["task", "show", &task.id, "--history"]).ok();
+    let history = shown.stdout.split("\nhistory\n").nth(1).unwrap();
+    assert_eq!(history.matches("review passed").count(), 1, "{shown}");
+    assert!(!history.contains("review round"), "{shown}");
     assert_eq!(
         env.hooks(&task, "working", "agent-review"),
         ["spawn_reviewer completed", "verify completed"]
@@ -163,9 +194,11 @@ fn a_reviewer_that_only_writes_its_verdict_has_decided() {
         assert_eq!(env.count(&task, "agent.crashed"), 0);
         assert_eq!(env.prompts(&task), ["worker", "reviewer"]);
         assert_eq!(
-            task.last("status.changed")["reason"],
+            task.last("auto.advanced")["reason"],
             "its reviewer ended: exit code 1"
         );
+        let reviewed = task.last(&format!("review.{verdict}ed").to_lowercase());
+        assert_eq!(reviewed["run"], task.last("agent.spawned")["run"]);
         assert_eq!(
             env.windows()
                 .iter()

@@ -33,8 +33,8 @@ fn told(task: &TestTask) -> Vec<String> {
     let history = task.history();
     let sent = history
         .iter()
-        .filter(|event| event["type"] == "message.sent" && event["by"] == "engine");
-    sent.map(|event| event["text"].as_str().unwrap().to_owned())
+        .filter(|event| event["type"] == "message" && event["by"] == "engine");
+    sent.map(|event| event["content"].as_str().unwrap().to_owned())
         .collect()
 }
 

@@ -79,7 +79,7 @@ fn changes_are_told_to_the_live_worker_and_rounds_count_anew() {
     let told = env.until_told(&task, "asks for changes");
     assert!(told.ends_with("bigger buttons"), "{told}");
     // The prompt is the engine's, whoever's command carried out the hook.
-    assert_eq!(task.last("message.sent")["by"], "engine");
+    assert_eq!(task.last("message")["by"], "engine");
     env.until_count(&task, "agent.spawned", 3);
     env.until_status(&task, "reviewing");
     assert_eq!(env.prompts(&task), ["worker", "reviewer", "reviewer"]);
@@ -122,7 +122,7 @@ fn an_agent_that_leaves_clarification_itself_is_not_told() {
     let task = env.start("By itself", script);
     env.until_count(&task, "status.changed", 3);
     assert_eq!(env.hooks(&task, "clarification", "planning"), [""; 0]);
-    assert_eq!(env.count(&task, "message.sent"), 0);
+    assert_eq!(env.count(&task, "message"), 0);
 }
 
 #[test]

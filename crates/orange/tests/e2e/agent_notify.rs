@@ -140,7 +140,7 @@ fn a_person_is_told_of_a_lost_message_once() {
         !env.taken(&task, "worker").is_empty()
     });
     let sent = env.call(["task", "send", &task.id, "hello"]).spawn();
-    env.until_event(&task, "message.sent");
+    env.until_event(&task, "message");
     env.kill(env.run_agent(&task, "worker"), "-9");
     sent.wait_with_output().unwrap();
     env.look();

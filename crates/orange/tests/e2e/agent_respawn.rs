@@ -164,7 +164,7 @@ fn a_killed_reviewer_is_started_again_for_the_same_round_and_then_it_is_stuck() 
     env.until_status(&task, "stuck");
     assert_eq!(env.count(&task, "agent.crashed"), 2);
     env.until_told(&task, "is stuck now");
-    let moved = task.last("status.changed");
+    let moved = task.last("auto.advanced");
     assert_eq!(moved["reason"], "its agent crashed 2 times");
     assert!(!env.windows().contains(&review), "{:?}", env.windows());
 }

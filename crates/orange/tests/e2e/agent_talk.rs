@@ -52,7 +52,7 @@ fn a_message_is_delivered_once_and_several_in_order() {
     }
     assert_eq!(heard(&env, &task), words);
     env.until_count(&task, "message.delivered", words.len());
-    assert_eq!(env.count(&task, "message.sent"), words.len());
+    assert_eq!(env.count(&task, "message"), words.len());
     env.say(&["task", "send", &task.id, "  ", "--json"])
         .refuses(2, "usage");
 }

@@ -65,7 +65,7 @@ fn an_agent_that_runs_in_it_gets_no_message() {
         .fails_with(3)
         .says(refused)
         .says("use blue");
-    assert_eq!(env.count(&task, "message.sent"), 0);
+    assert_eq!(env.count(&task, "message"), 0);
     let told = why(&env);
     let because = told["because"].as_str().unwrap();
     assert!(because.contains("deleted and made anew"), "{told}");

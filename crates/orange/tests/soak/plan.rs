@@ -65,7 +65,7 @@ const EVENTS: &[&str] = &[
     "working>agent-review",
     "spawned:reviewer",
     "agent-review>reviewing",
-    "message.sent",
+    "message",
     "agent.crashed",
     "agent.exited",
     "agent.nudged",

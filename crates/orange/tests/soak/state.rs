@@ -96,7 +96,10 @@ impl State {
         let since = self
             .events
             .iter()
-            .rposition(|event| event["type"] == "status.changed" || event["type"] == "task.created")
+            .rposition(|event| {
+                let kinds = ["status.changed", "auto.advanced", "task.created"];
+                kinds.iter().any(|kind| event["type"] == *kind)
+            })
             .unwrap_or(0);
         let mut failed: Vec<&Value> = Vec::new();
         for event in self.events.iter().skip(since) {

@@ -95,7 +95,7 @@ impl Evidence {
                     _ => {}
                 },
                 EventType::TaskAdopted => evidence.adopted(event),
-                EventType::StatusChanged => evidence.moved(event),
+                _ if event.is_move() => evidence.moved(event),
                 EventType::TaskVerified => evidence.verify = Verified::of(event),
                 _ => {}
             }
@@ -110,7 +110,7 @@ impl Evidence {
                 let failed = |known: &Verified| known.result.failed();
                 self.verify = self.verify.take().filter(failed);
             }
-            EventType::StatusChanged => {
+            _ if event.is_move() => {
                 if event.new_status() == Some(Status::AgentReview) {
                     self.handoff = None;
                     self.rounds = self.rounds.saturating_add(1);

@@ -27,7 +27,7 @@ pub fn after_exit(workflow: &Workflow, situation: Situation<'_>, role: Role) -> 
     for row in &rows {
         let wish = Move::to(row.to);
         match machine::decide(workflow, situation, Actor::Engine, wish) {
-            Ok(decision) => return Consequence::Advance(Box::new(decision)),
+            Ok(decision) => return Consequence::Advance(Box::new(decision.by_exit_rule())),
             Err(Refusal::Unmet {
                 condition: Condition::VerifyOver,
                 detail,
@@ -86,6 +86,7 @@ fn missing(rows: &[&Transition], situation: Situation<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::Timestamp;
+    use crate::history::EventType;
     use crate::machine::Facts;
     use crate::task::Task;
 
@@ -113,7 +114,11 @@ mod tests {
         };
         match after_exit(Workflow::named(task.workflow), situation, role) {
             Consequence::Nothing => "nothing".into(),
-            Consequence::Advance(decision) => decision.event.to.unwrap_or_default(),
+            Consequence::Advance(decision) => {
+                // What nobody asked for is told apart from what somebody did.
+                assert_eq!(decision.event.kind, EventType::AutoAdvanced);
+                decision.event.to.unwrap_or_default()
+            }
             Consequence::Wait { to, .. } => format!("waits for {to}"),
             Consequence::Crash { .. } => "crash".into(),
         }

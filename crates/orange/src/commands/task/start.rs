@@ -210,7 +210,7 @@ pub(crate) fn agents(spawned: &[Event]) -> String {
             "  {:<8} {} in tmux session {}",
             start.role.map_or("", Role::as_str),
             clean(start.harness.unwrap_or_default()),
-            clean(start.session.unwrap_or_default()),
+            clean(start.in_session().unwrap_or_default()),
         );
     }
     text

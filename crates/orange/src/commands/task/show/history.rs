@@ -14,19 +14,22 @@ const SHOWN: usize = 15;
 pub(super) fn last(timeline: &[TimelineEntry], most: usize) -> String {
     let told = timeline
         .iter()
-        .filter(|entry| entry.weight != Weight::Detail);
+        .filter(|entry| matches!(entry.weight, Weight::Story | Weight::Trouble));
     let mut told: Vec<&TimelineEntry> = told.collect();
     told.drain(..told.len().saturating_sub(most));
     written(&told, 0, false)
 }
 
 pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
+    let lines = timeline
+        .iter()
+        .filter(|entry| entry.weight != Weight::Remark);
     let told = |entry: &&TimelineEntry| all || entry.weight != Weight::Detail;
-    let mut entries: Vec<&TimelineEntry> = timeline.iter().filter(told).collect();
+    let mut entries: Vec<&TimelineEntry> = lines.clone().filter(told).collect();
     if !all {
         entries.drain(..entries.len().saturating_sub(SHOWN));
     }
-    written(&entries, timeline.len() - entries.len(), all)
+    written(&entries, lines.count() - entries.len(), all)
 }
 
 /// `more` that are not shown are told of.
@@ -55,7 +58,7 @@ fn written(entries: &[&TimelineEntry], more: usize, all: bool) -> String {
     }
     for (entry, when) in entries.iter().zip(&times) {
         let style = match entry.weight {
-            Weight::Detail => Style::Dim,
+            Weight::Remark | Weight::Detail => Style::Dim,
             Weight::Story => Style::Plain,
             Weight::Trouble => Style::Yellow,
         };
