@@ -359,6 +359,12 @@ impl Task {
         }
     }
 
+    /// Whether it starts by itself as soon as it can. `queued_at` alone says whether it is meant to; in the backlog it keeps that
+    /// for later.
+    pub fn is_queued(&self) -> bool {
+        !self.status.has_started() && self.queued_at.is_some() && self.queue == Queue::Active
+    }
+
     /// The branch the work goes to; the caller knows the project's default.
     pub fn target<'a>(&'a self, default_branch: &'a str) -> &'a str {
         self.target_branch.as_deref().unwrap_or(default_branch)

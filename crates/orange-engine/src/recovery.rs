@@ -151,6 +151,12 @@ pub(crate) fn finish_marked(call: &Call, place: &Place) -> Result<bool> {
         call.store.unmark(place);
         return Ok(true);
     }
-    tx::opened(call, place.clone(), lock, false, true)?;
+    let task = tx::opened(call, place.clone(), lock, false, true)?
+        .task
+        .clone();
+    if task.is_queued() {
+        // Whoever created it, or brought it its turn, did not live to start it.
+        call::request_queue_run(call)?;
+    }
     Ok(true)
 }

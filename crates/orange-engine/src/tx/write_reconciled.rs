@@ -1,5 +1,6 @@
 //! TASK.md and its journal made to say the same, while people and agents may be writing TASK.md.
 
+use crate::call;
 use crate::error::{Error, IoContext, Result, err};
 use crate::field_checks::{self, bad_value};
 use crate::keys;
@@ -212,6 +213,15 @@ impl TaskTx<'_> {
         self.task = truth.task.clone();
         if !truth.events.is_empty() {
             self.mark()?;
+            // Out of the backlog, or without what it waited for: whoever edits a file looks at no queue.
+            if self.task.is_queued()
+                && truth
+                    .events
+                    .iter()
+                    .any(|event| event.kind == EventType::TaskUpdated)
+            {
+                call::request_queue_run(self.call)?;
+            }
             self.journal(std::mem::take(&mut truth.events))?;
             crash_point("reconciled.journalled");
         }

@@ -14,7 +14,7 @@ use crate::store::locks::Lock;
 use crate::tx::commit::Committed;
 use crate::tx::slot_drift::astray;
 use crate::tx::{self, TaskTx, decide, refusal};
-use crate::verbs::{cancel, rename_branch};
+use crate::verbs::{cancel, rename_branch, start};
 use crate::{seal_checks, started_by, workspaces};
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event};
@@ -177,7 +177,9 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     if wanted.is_none() {
         done.failed.clear();
     }
-    Ok(changed(done, None))
+    let changed = changed(done, None);
+    start::request_turn(call, &changed.done.task, &changed.fields)?;
+    Ok(changed)
 }
 
 /// Everything is there but the end of the check: the move is noted, and made when that is over.

@@ -66,7 +66,7 @@ pub struct NewTask {
     pub origin: Option<Origin>,
     /// None: detected from the words.
     pub ui_testing: Option<bool>,
-    /// It is to start as soon as it can.
+    /// It is to start as soon as it can; in the backlog, once it is moved out of it.
     pub starts: bool,
 }
 
@@ -142,6 +142,8 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     }
     let key = keys::next_key(call, &project.name)?;
     task.key = Some(key);
+    // With its first event, so that nobody who dies before the start leaves it waiting for ever.
+    task.queued_at = (new.starts && !task.status.has_started()).then(|| call.now());
     task.branch = branch_for(call, new, &project, &task, key)?;
     if new.branch.is_none() {
         branch::branch_is_free(call, &project.name, &task.branch, None)?;

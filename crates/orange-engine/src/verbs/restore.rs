@@ -1,6 +1,6 @@
 //! `restore`: brings a deleted task back.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{Code, Error, IoContext, Result, err};
 use crate::facts::branch;
 use crate::find;
@@ -97,5 +97,9 @@ fn restore_one(call: &Call, place: Place, task: &Task) -> Result<Task> {
     event_log::tell(call.spell, task, std::slice::from_ref(&event));
     crash_point("restore.journalled");
     trash::move_from_trash(call, &place)?;
-    Ok(tx::lock_marked(call, place)?.task)
+    let task = tx::lock_marked(call, place)?.task.clone();
+    if task.is_queued() {
+        call::request_queue_run(call)?;
+    }
+    Ok(task)
 }

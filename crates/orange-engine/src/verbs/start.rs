@@ -4,6 +4,7 @@
 use crate::call::{self, Call, Caller};
 use crate::effects::{spoken, start_agent, with_hint};
 use crate::error::{Code, Error, Result, err};
+use crate::field_checks::bad_value;
 use crate::index::list::Filter;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
@@ -13,10 +14,9 @@ use crate::{access, facts, settings, started_by, tx};
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::naming::counted;
-use orange_core::task::{Field, Priority, Queue, Status, Task};
-use orange_core::workflow::{Condition, Intent, Role};
+use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
+use orange_core::workflow::{Actor, Condition, Intent, Role};
 use orange_core::{Action, Timestamp, text};
-use serde_json::Value;
 use std::fs;
 
 /// Whether a task may be started.
@@ -155,12 +155,20 @@ fn claim_start(call: &Call, place: &Place) -> Result<Claim> {
     Ok(claim.map_or(Claim::Another, Claim::Got))
 }
 
-/// Notes that a task is to start as soon as it can.
+/// Notes that a task is to start as soon as it can. That takes it out of the backlog.
 fn queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> {
     let tx = tx::lock_task(call, place)?;
-    if !tx.task.status.has_started() && tx.task.queued_at.is_none() {
-        let now = Value::from(call.now().to_string());
-        let event = tx.correction(Field::QueuedAt, now, &why)?;
+    if !tx.task.status.has_started() && !tx.task.is_queued() {
+        let since = tx.task.queued_at.unwrap_or_else(|| call.now());
+        let changes = FieldMap::from_iter([
+            (Field::QueuedAt.name().to_owned(), since.to_string().into()),
+            (
+                Field::Queue.name().to_owned(),
+                Queue::Active.as_str().into(),
+            ),
+        ]);
+        let event = machine::update(&tx.task, changes, Actor::Engine, call.now());
+        let event = event.map_err(bad_value)?.map(|event| event.because(&why));
         let task = tx.commit(Vec::from_iter(event))?.task;
         return Ok(StartOutcome::Queued(Box::new(task), why));
     }
@@ -193,10 +201,12 @@ pub fn run_ready(
 pub fn start_in_turn(call: &Call, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
     let own = call.store.survey(&place.folder()).task;
     let mut others = Vec::new();
-    if has_queued(call)? && why_not_now(call, &own)?.is_none() {
+    let mut waiting = queued(call)?;
+    waiting.retain(|(other, _)| *other != place);
+    if !waiting.is_empty() && why_not_now(call, &own)?.is_none() {
         // They were to start by themselves; nobody asks for them now.
         let engine = call.as_engine();
-        others = start_each(&engine, queued(call)?, |_, task| {
+        others = start_each(&engine, waiting, |_, task| {
             Ok(turn(task) >= turn(&own) || why_not_now(call, &own)?.is_some())
         })?;
     }
@@ -215,9 +225,7 @@ pub fn start_in_turn(call: &Call, place: Place) -> Result<(StartOutcome, Vec<Tas
 /// Who waits in the queue, in the order in which they start.
 pub(crate) fn queued(call: &Call) -> Result<Vec<(Place, Task)>> {
     let folders = call.index()?.queued()?.into_iter();
-    Ok(in_turn(call, folders, |task| {
-        !task.status.has_started() && task.queued_at.is_some()
-    }))
+    Ok(in_turn(call, folders, |task| task.is_queued()))
 }
 
 fn in_turn(
@@ -230,6 +238,19 @@ fn in_turn(
     let mut tasks: Vec<_> = usable.map(|(place, found)| (place, found.task)).collect();
     tasks.sort_by_key(|(_, task)| turn(task));
     tasks
+}
+
+/// Asks for a look at the queue if one of these changes may have brought a task its turn.
+pub(crate) fn request_turn(call: &Call, task: &Task, changed: &[String]) -> Result<()> {
+    let brings = |name: &String| {
+        [Field::Queue, Field::BlockedBy]
+            .iter()
+            .any(|field| field.name() == name)
+    };
+    if task.is_queued() && changed.iter().any(brings) {
+        call::request_queue_run(call)?;
+    }
+    Ok(())
 }
 
 /// Does a task wait in the queue?
@@ -329,7 +350,7 @@ fn started_by_another(task: &Task) -> Option<String> {
         .then(|| format!("another command started it: it is {}", task.status))
 }
 
-/// Who comes first: the more urgent, then who has waited longer.
+/// Who comes first: the more urgent, then who has waited longer. One that comes out of the backlog has waited there too.
 fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
     let since = task.queued_at.unwrap_or(task.created_at);
     (task.priority, since, task.key)

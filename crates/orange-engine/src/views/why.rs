@@ -105,6 +105,13 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
     Ok(answer)
 }
 
+/// Whether another program made the task.
+fn history_begins_with_adoption(view: &TaskView) -> bool {
+    let first = view.history.own().first();
+    // One that nobody has adopted yet has no journal of its own.
+    first.is_none_or(|event| event.kind == EventType::TaskAdopted)
+}
+
 impl TaskView {
     /// What answers the question that an agent asks. One without a name can only be answered in its window.
     pub fn answer(&self) -> Option<Action> {
@@ -192,6 +199,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
             Agent::None | Agent::Alive { .. } => None,
         },
         agent,
+        adopted: history_begins_with_adoption(view),
         // Of a registry that cannot be read nobody knows what it lacks.
         unregistered: call.projects().is_ok_and(|known| {
             let name = &view.task.project;

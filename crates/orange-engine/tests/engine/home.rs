@@ -17,6 +17,8 @@ use crate::task::TestTask;
 use orange_core::Timestamp;
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::{Intent, Role};
+use orange_engine::background::monitor::Monitor;
+use orange_engine::background::queue;
 use orange_engine::call::{Outside, Override};
 use orange_engine::index::list::Filter;
 use orange_engine::maintenance::{self, doctor};
@@ -28,6 +30,7 @@ use orange_engine::verbs::delete;
 use orange_engine::verbs::merge::{self, MergeWish, Merged};
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 use orange_engine::verbs::restore;
+use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
 use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, find, recovery, sessions};
 use serde_json::Value;
@@ -311,6 +314,39 @@ impl TestHome {
             carried_out(&cancelled.done.failed)?;
             Ok(cancelled.done.task)
         })
+    }
+
+    /// What `orange task spawn` does; None if the task waits now.
+    pub(crate) fn spawn(&self, task: &TestTask) -> Outcome<Option<Status>> {
+        self.person(|call| {
+            Ok(match start::start(call, task.place.clone(), false)? {
+                StartOutcome::Started(changed) => Some(changed.done.task.status),
+                StartOutcome::Queued(..) => None,
+            })
+        })
+    }
+
+    /// A look at the queue, if somebody asked for one; how many tasks it started.
+    pub(crate) fn look_at_queue(&self) -> usize {
+        self.call(Caller::Engine, queue::serve_queue).value()
+    }
+
+    /// A look of the monitor, which needs nobody to ask; how many tasks it started.
+    pub(crate) fn tick(&self) -> usize {
+        self.call(Caller::Engine, |call| Monitor::default().tick(call))
+            .value()
+            .started
+    }
+
+    pub(crate) fn delete(&self, task: &TestTask) {
+        self.person(|call| delete::delete(call, task.place.clone()))
+            .ok();
+    }
+
+    pub(crate) fn restore(&self, task: &TestTask) {
+        let ids = [task.id.clone()];
+        self.person(|call| restore::restore(call, &ids, Some("shop"))?.remove(0))
+            .ok();
     }
 
     pub(crate) fn retry_hooks(&self, task: &TestTask) -> Outcome<Vec<String>> {

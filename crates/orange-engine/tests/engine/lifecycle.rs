@@ -87,6 +87,48 @@ fn evidence_names_the_commit_it_speaks_of() {
 }
 
 #[test]
+fn a_review_is_noted_when_it_begins_and_when_it_ends() {
+    let home = TestHome::new();
+    let task = home.create("login");
+    home.bring_to(&task, "agent-review");
+    task.append("## Review\n\nVerdict: FAIL\n");
+    home.move_to(&task, "working").ok();
+    home.bring_on(&task, "reviewing");
+    let noted = |task: &TestTask| -> Vec<String> {
+        let history = task.history().into_iter();
+        let of_reviews = history.filter(|event| {
+            let kind = event["type"].as_str().unwrap();
+            assert!(event["revision"].is_null() || !kind.starts_with("review."));
+            kind.starts_with("review.")
+        });
+        let told = of_reviews.map(|event| {
+            let kind = event["type"].as_str().unwrap();
+            format!("{kind} {} by {}", event["round"], event["by"])
+        });
+        told.collect()
+    };
+    assert_eq!(
+        noted(&task),
+        [
+            "review.started 1 by \"human\"",
+            "review.failed 1 by \"human\"",
+            "review.started 2 by \"human\"",
+            "review.passed 2 by \"human\"",
+        ]
+    );
+    let (passed, moved) = (task.last("review.passed"), task.last("status.changed"));
+    assert_eq!(passed["head"], moved["head"]);
+    the_journal_tells_the_whole_state(&home, &task);
+    // Work that is there already goes to a reviewer at once.
+    home.git(&home.shop(), &["branch", "theirs"]);
+    let theirs = home.create_with("theirs", |new| {
+        new.status = Some("agent-review".parse().unwrap());
+    });
+    assert_eq!(noted(&theirs), ["review.started 1 by \"human\""]);
+    the_journal_tells_the_whole_state(&home, &theirs);
+}
+
+#[test]
 fn a_delegated_parent_is_done_when_its_children_are() {
     let home = TestHome::new();
     let parent = home.create("the-whole");

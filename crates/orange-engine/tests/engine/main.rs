@@ -22,6 +22,7 @@ mod merge_remotes;
 mod merge_strategies;
 mod merges;
 mod outcome;
+mod queue;
 mod rescue;
 mod shared_home;
 mod slot_carry_over;

@@ -39,7 +39,7 @@ pub(super) fn counts_as(entry: &Entry) -> &str {
     let status = entry.task.status;
     if entry.damaged.is_some() {
         DAMAGED
-    } else if !status.has_started() && entry.task.queued_at.is_some() {
+    } else if entry.task.is_queued() {
         QUEUED
     } else {
         status.as_str()

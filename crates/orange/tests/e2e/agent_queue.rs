@@ -294,5 +294,5 @@ fn a_wait_for_a_queued_task_says_what_it_waits_for() {
     };
     wait(&second).says("note: TASK-002 is queued: no slot is free");
     let third = env.create(["third", "The third one", "--no-spawn"]);
-    wait(&third).says("note: TASK-003 is pending: no slot is free");
+    wait(&third).says("note: TASK-003 is pending: it waits for you to start it");
 }

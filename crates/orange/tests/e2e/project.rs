@@ -215,7 +215,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     env.orange(["doctor"]).ok();
     env.orange(["task", "why", &task.id])
         .ok()
-        .says("nothing is in its way");
+        .says("it waits for you to start it");
     assert_eq!(env.keys([""; 0]), [task.key]);
 }
 

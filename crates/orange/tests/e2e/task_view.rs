@@ -238,7 +238,7 @@ fn a_blocker_that_is_done_blocks_no_more() {
     assert_eq!(env.keys(["--ready"]), ["TASK-002", "TASK-003"]);
     assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"
     TASK-002 is pending
-    nothing is in its way; it has not been started
+    it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`)
     next: orange task spawn TASK-002
     ");
 }
@@ -250,7 +250,7 @@ fn why_in_every_status() {
     let why = || env.orange(["task", "why", "TASK-001"]);
     assert_snapshot!(why(), @"
     TASK-001 is pending
-    nothing is in its way; it has not been started
+    it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`)
     next: orange task spawn TASK-001
     ");
     env.bring_to(&task, "planning");
@@ -326,7 +326,7 @@ fn why_of_a_task_without_a_slot() {
         .ok();
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
     TASK-001 is pending
-    no slot is free: the project has no slots (its pool size is 0)
-    next: orange project update shop --pool-size 1
+    it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`); no slot is free: the project has no slots (its pool size is 0)
+    next: orange task spawn TASK-001
     ");
 }

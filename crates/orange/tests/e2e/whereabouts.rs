@@ -110,7 +110,7 @@ fn a_folder_with_a_link_to_a_task_means_that_task() {
     symlink(second.file(), slot.join("TASK.md")).unwrap();
     assert_snapshot!(env.call(["task", "why"]).at(slot.join("src")).run(), @"
     TASK-002 is pending
-    nothing is in its way; it has not been started
+    it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`)
     next: orange task spawn shop:TASK-002
     ");
     env.call(["task", "update", "--summary", "Changed from inside"])

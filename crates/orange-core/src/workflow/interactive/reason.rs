@@ -68,7 +68,15 @@ pub enum Reason {
     Untrusted(String),
     Limit(String),
     Queued,
-    NotStarted,
+    /// It starts only if a person starts it. `adopted`: another program made it. `besides`: what would be in its way.
+    NotStarted {
+        adopted: bool,
+        besides: Option<Box<Reason>>,
+    },
+    /// `starts`: by itself, once it is moved out of it.
+    Backlog {
+        starts: bool,
+    },
     /// `by_hand`: a person wrote the value that cannot be used.
     Damaged {
         damage: String,
@@ -225,7 +233,24 @@ impl Reason {
                 format!("its base {base} is no commit in {repository} any more")
             }
             Reason::Queued => "it is queued and nothing is in its way any more".into(),
-            Reason::NotStarted => "nothing is in its way; it has not been started".into(),
+            Reason::NotStarted { adopted, besides } => {
+                let why = if *adopted {
+                    "found in this home, not created here"
+                } else {
+                    "created with --no-spawn or `agents.spawn_on_create: false`"
+                };
+                let besides = match besides {
+                    Some(reason) => text!("; {}", reason.text(task)),
+                    None => Text::default(),
+                };
+                return text!("it waits for you to start it ({why}){}", besides);
+            }
+            Reason::Backlog { starts: true } => {
+                "it is in the backlog, and starts by itself once it is in the active queue".into()
+            }
+            Reason::Backlog { starts: false } => {
+                "it is in the backlog, and waits for you to start it".into()
+            }
             Reason::Damaged { damage, by_hand } => {
                 let damaged = format!("its TASK.md is damaged: {damage}");
                 if *by_hand {

@@ -7,7 +7,7 @@ use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets, open_links};
 use crate::naming::one_line;
-use crate::task::{Status, Task};
+use crate::task::{Queue, Status, Task};
 use crate::workflow::Condition;
 use crate::{Action, TaskName, Text};
 
@@ -75,6 +75,8 @@ pub struct Surroundings<'a> {
     /// How often the work has gone to a reviewer, over all counts of rounds.
     pub rounds: u32,
     pub agent: Agent,
+    /// Another program made it.
+    pub adopted: bool,
     /// No repository is registered under the name of its project.
     pub unregistered: bool,
     /// What would keep an agent that is gone from being started again.
@@ -257,6 +259,27 @@ fn round(situation: Situation<'_>, around: &Surroundings<'_>) -> Round {
 
 fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
+    let in_its_way = in_the_way_of_a_start(situation, around);
+    if in_its_way.needs_human || task.is_queued() {
+        return in_its_way;
+    }
+    let reason = match task.queue {
+        Queue::Backlog => Reason::Backlog {
+            starts: task.queued_at.is_some(),
+        },
+        Queue::Active => Reason::NotStarted {
+            adopted: around.adopted,
+            besides: Some(in_its_way.reason)
+                .filter(|reason| *reason != Reason::Queued)
+                .map(Box::new),
+        },
+    };
+    Why::waits(reason, Action::spawn(task.name(), false))
+}
+
+/// What keeps a task from starting, whether or not it is to start by itself.
+fn in_the_way_of_a_start(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
+    let task = situation.task;
     let blocker = |wanted: Option<Status>| {
         let mut links = situation.facts.blockers.iter();
         let found = links.find(|link| link.status == wanted);
@@ -301,11 +324,7 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     if let Some(what) = around.limit.clone() {
         return Why::waits(Reason::Limit(what), spawn(true));
     }
-    let reason = match task.queued_at {
-        Some(_) => Reason::Queued,
-        None => Reason::NotStarted,
-    };
-    Why::waits(reason, spawn(false))
+    Why::waits(Reason::Queued, spawn(false))
 }
 
 fn in_review(

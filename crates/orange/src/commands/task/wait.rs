@@ -92,9 +92,10 @@ fn tell_what_a_start_waits_for(
     if task.status.has_started() {
         return Ok(());
     }
-    let queued = match task.queued_at {
-        Some(_) => "queued",
-        None => task.status.as_str(),
+    let queued = if task.is_queued() {
+        "queued"
+    } else {
+        task.status.as_str()
     };
     let reason = why::why_of(&session.call, view)?.reason;
     let because = spelled(&reason.text(&task.name()));

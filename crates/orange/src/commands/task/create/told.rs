@@ -88,7 +88,7 @@ pub(super) fn described_task(
 }
 
 pub(super) fn next(task: &Task, spawned: &[Event]) -> String {
-    let waits = !task.blocked_by.is_empty() || task.queued_at.is_some();
+    let waits = !task.blocked_by.is_empty() || task.is_queued();
     let verb = if !spawned.is_empty() {
         "attach"
     } else if !task.status.has_started() && !waits {
