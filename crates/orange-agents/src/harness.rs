@@ -18,21 +18,17 @@ pub mod supports;
 pub mod watch;
 pub mod words;
 
-use crate::error::{IoContext, Result, err};
+use crate::error::{Error, IoContext, Result, err};
 use crate::runs::Conversation;
 pub use kind::{Adapter, Facts, Kind};
 use model::ModelChoice;
-pub use orange_core::config::NONE;
-use orange_core::config::USUAL;
-use orange_core::config::{Config, CustomHarness, Permissions};
+use orange_core::config::{Config, CustomHarness, Permissions, SIM};
+pub use orange_core::config::{NONE, REVIEWER};
 use orange_core::suggest::meant;
 use orange_sys::programs::located;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-/// The reviewer's harness unless somebody says otherwise.
-pub const REVIEWER: &str = USUAL;
 
 /// How an agent is started, and how it behaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,6 +112,35 @@ pub fn names(config: &Config) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
+}
+
+/// The first harness of the list that is installed. Orange's own is no agent that anybody installs.
+pub fn first_installed(
+    config: &Config,
+    orange: &Path,
+    search_path: Option<&OsStr>,
+) -> Option<Harness> {
+    let others = list::ALL.iter().filter(|kind| !kind.is_own());
+    let mut found = others.filter_map(|kind| find(kind.name(), config, orange).ok().flatten());
+    found.find(|harness| harness.is_installed(search_path))
+}
+
+/// That there is none of them, and what helps.
+pub fn none_installed() -> Error {
+    let others = || list::ALL.iter().filter(|kind| !kind.is_own());
+    let names: Vec<&str> = others().map(|kind| kind.name()).collect();
+    let ways: Vec<String> = others()
+        .filter_map(|kind| Some(format!("{} ({})", kind.name(), kind.install()?)))
+        .collect();
+    err!(
+        Failed,
+        "no agent is installed: there is none of {}",
+        names.join(", ")
+    )
+    .hint(format!(
+        "install one of {}; `--harness {NONE}` starts no agent, `--harness {SIM}` a scripted one",
+        ways.join(", ")
+    ))
 }
 
 /// What the harnesses of the table are started as.
@@ -322,10 +347,7 @@ pub mod tests {
     fn settings_know_every_row() {
         let names: Vec<&str> = list::ALL.iter().map(|kind| kind.name()).collect();
         let known = orange_core::config::HARNESSES.iter().copied();
-        assert_eq!(
-            names,
-            known.chain([orange_core::config::SIM]).collect::<Vec<_>>()
-        );
+        assert_eq!(names, known.chain([SIM]).collect::<Vec<_>>());
     }
 
     #[test]

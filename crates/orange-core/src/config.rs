@@ -17,7 +17,7 @@ mod tests;
 use crate::choice;
 pub use agents::{CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness};
 pub use edit::{EditError, edited};
-pub use harnesses::{HARNESSES, NONE, SIM, USUAL};
+pub use harnesses::{HARNESSES, NONE, REVIEWER, SIM};
 pub use layer::{Layer, Rejected, Said, about};
 pub use mistake::{ConfigError, Mistake};
 pub use reference::{reference, template};

@@ -1,7 +1,7 @@
 //! The table of settings, a row each: from it follow the structs that hold them, the known keys, what is checked,
 //! `config show`, the schema for editors and docs/configuration.md.
 
-use super::harnesses::{HARNESSES, USUAL};
+use super::harnesses::{HARNESSES, REVIEWER};
 use super::values::{
     above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text, time_of,
 };
@@ -90,13 +90,16 @@ const OWN_HARNESS: Setting = Setting {
 settings! {
     /// Who works.
     AgentsConfig agents {
-        "agents.harness" => Harness, (USUAL, HARNESSES[1]), No(RUNS), harness: String = USUAL.into(), read agents::name,
-            "The harness of a task that names none. Which there are: `orange harness list`; none starts no agent.";
-        "agents.review_harness" => Harness, ("", USUAL), No(RUNS),
+        "agents.harness" => Harness, ("", HARNESSES[1]), No(RUNS),
+            harness: Option<String> = None, read |n| agents::name(n).map(Some),
+            "The harness of a task that names none. Unless said: the first that is installed of claude, codex, opencode, pi, gemini. \
+             Which there are: `orange harness list`; none starts no agent.";
+        "agents.review_harness" => Harness, ("", REVIEWER), No(RUNS),
             review_harness: Option<String> = None, read |n| agents::name(n).map(Some),
             "The harness of reviews. Unless said: claude, or the worker's where that is not installed.";
         "agents.model" => Text, ("", "opus"), No(MONEY), model: Option<String> = None, read agents::model,
-            "The model of a worker whose task names none, in the words of `agents.harness`. Unless said: that harness's own \
+            "The model of a worker whose task names none, in the words of `agents.harness`, or else of the first that is \
+             installed. Unless said: that harness's own \
              choice. A task with another harness does not get it.";
         "agents.review_model" => Text, ("", "sonnet"), No(MONEY),
             review_model: Option<String> = None, read agents::model,

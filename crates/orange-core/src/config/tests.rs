@@ -79,7 +79,10 @@ fn all_mistakes_are_named_at_once_and_the_rest_is_known() {
 fn harnesses_are_those_that_there_are() {
     for good in ["sim", "none", "sim:/x/a.yaml", "pi", "mine"] {
         let text = format!("agents:\n  harness: {good}\nharness:\n  mine: [my-agent]\n");
-        assert_eq!(Config::parse(&text).unwrap().0.agents.harness, good);
+        assert_eq!(
+            Config::parse(&text).unwrap().0.agents.harness.as_deref(),
+            Some(good)
+        );
     }
     for (text, told) in [
         (
@@ -332,7 +335,7 @@ fn a_harness_of_ones_own_is_a_command_or_says_more() {
     )
     .unwrap();
     assert_eq!(unknown, vec![]);
-    assert_eq!(config.agents.harness, "mine");
+    assert_eq!(config.agents.harness.as_deref(), Some("mine"));
     assert_eq!(config.agents.limit, 3);
     assert!(!config.agents.spawn_on_create);
     assert_eq!(
@@ -360,4 +363,11 @@ fn a_harness_of_ones_own_is_a_command_or_says_more() {
         let error = Config::parse(text).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn people_read_in_which_order_a_harness_is_chosen() {
+    let about = Setting::of("agents.harness").unwrap().about;
+    assert!(about.contains(&HARNESSES.join(", ")), "{about}");
+    assert_eq!(Config::default().agents.harness, None);
 }

@@ -175,6 +175,11 @@ pub(crate) fn begun(tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
         adopted: None,
     };
     let mut event = Event::of(Payload::AgentSpawned(start), tx.call.now()).by("engine");
+    // Nobody had chosen: the task keeps the one that it began with.
+    if spec.role == Role::Worker && settings::harness::to_be_kept(tx.call, &tx.task)?.is_some() {
+        event.set(Field::Harness, spec.harness.as_str());
+        event = machine::number(event, &tx.task);
+    }
     if let Some(pane) = pane {
         let name = Value::from(pane.session_name);
         if tx.task.get(Field::TmuxSession) != name {

@@ -4,7 +4,7 @@
 use crate::call::{Call, Caller};
 use crate::error::Result;
 use crate::harness::{self, Harness};
-use crate::settings::harness::find_harness;
+use crate::settings::harness::{find_harness, usual_worker, worker_of};
 use crate::{projects, settings};
 use orange_core::config::Permissions;
 use orange_core::task::Task;
@@ -45,7 +45,9 @@ pub fn worker_without_modes(call: &Call, task: &Task) -> Result<Option<String>> 
     let find = |name: &str| find_harness(call, name).ok().flatten();
     let is_mute =
         |name: &str| name == harness::NONE || find(name).is_some_and(|it| !it.has_modes());
-    let worker = task.harness.as_ref().unwrap_or(&agents.harness);
+    let Ok(worker) = worker_of(call, task) else {
+        return Ok(None);
+    };
     let reviewer = task.review_harness.as_ref();
     let reviewer_is_mute = match reviewer.or(agents.review_harness.as_ref()) {
         Some(named) => is_mute(named),
@@ -53,13 +55,18 @@ pub fn worker_without_modes(call: &Call, task: &Task) -> Result<Option<String>> 
         None => find(harness::REVIEWER)
             .is_none_or(|usual| !usual.is_installed(call.search_path.as_deref())),
     };
-    Ok((is_mute(worker) && reviewer_is_mute).then(|| worker.clone()))
+    Ok((is_mute(&worker) && reviewer_is_mute).then_some(worker))
 }
 
 /// Must a person still choose before agents of this harness work on a project?
 pub fn is_mode_open(call: &Call, project: &str, harness: Option<&str>) -> Result<bool> {
     let agents = &settings::config(call)?.agents;
-    let asks = find_harness(call, harness.unwrap_or(&agents.harness))?;
+    let usual = || usual_worker(call).ok();
+    // Where nothing is installed, that is what a person hears of.
+    let Some(name) = harness.map(str::to_owned).or_else(usual) else {
+        return Ok(false);
+    };
+    let asks = find_harness(call, &name)?;
     let open = call
         .project_of(project)
         .is_some_and(|known| known.permissions.is_none() && !known.permissions_stated);

@@ -77,4 +77,6 @@ pub struct Listed {
     pub version: Option<String>,
     /// How to get it, where that is known.
     pub install: Option<&'static str>,
+    /// It works on new tasks that name none.
+    pub used: bool,
 }

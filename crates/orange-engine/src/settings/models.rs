@@ -9,13 +9,17 @@ use crate::settings;
 use orange_core::config::{AgentsConfig, Config};
 use orange_core::task::Task;
 use orange_core::workflow::Role;
-use std::path::Path;
 
 /// Refuses a task whose agents cannot be told what it asks for.
 pub(crate) fn check_models(call: &Call, task: &Task) -> Result<()> {
     for role in [Role::Worker, Role::Reviewer] {
         if !of_task(task, role).is_empty() {
-            let harness = settings::harness::harness_for(call, task, role)?;
+            let harness = match settings::harness::harness_for(call, task, role) {
+                Ok(harness) => harness,
+                // Where nothing is installed, nobody knows yet whose words these are; the start will ask again.
+                Err(_) if settings::harness::worker_of(call, task).is_err() => continue,
+                Err(error) => return Err(error),
+            };
             check_model(task, role, harness.as_ref())?;
         }
     }
@@ -42,7 +46,9 @@ pub(crate) fn with_settings(
 ) -> Result<ModelChoice> {
     harness.refuses(&asked)?;
     let config = settings::config(call)?.clone();
-    let [model, effort] = of_settings(&config, role, harness, &call.orange);
+    let owner = owner(call, &config.agents, role);
+    let owner = owner.and_then(|name| harness::find(&name, &config, &call.orange).ok()?);
+    let [model, effort] = of_settings(&config, role, harness, owner.as_ref());
     for (asked, setting) in [(&mut asked.model, model), (&mut asked.effort, effort)] {
         if asked.is_some() {
             continue;
@@ -59,8 +65,9 @@ pub(crate) fn with_settings(
 pub(crate) fn unused_model_settings(call: &Call, config: &Config) -> Vec<String> {
     let roles = [Role::Worker, Role::Reviewer].into_iter();
     let unused = roles.filter_map(|role| {
-        let owner = harness::find(owner(&config.agents, role), config, &call.orange);
-        Some(of_settings(config, role, &owner.ok()??, &call.orange))
+        let name = owner(call, &config.agents, role)?;
+        let harness = harness::find(&name, config, &call.orange).ok()??;
+        Some(of_settings(config, role, &harness, Some(&harness)))
     });
     let unused = unused.flatten().filter_map(|setting| setting.unused);
     unused.collect()
@@ -85,16 +92,20 @@ struct Said {
     unused: Option<String>,
 }
 
-/// What the settings say of model and effort.
-fn of_settings(config: &Config, role: Role, harness: &Harness, orange: &Path) -> [Said; 2] {
+/// What the settings say of model and effort. `owner` is the harness in whose words they name a model.
+fn of_settings(
+    config: &Config,
+    role: Role,
+    harness: &Harness,
+    owner: Option<&Harness>,
+) -> [Said; 2] {
     let agents = &config.agents;
     let (prefix, model, effort) = match role {
         Role::Reviewer => ("review_", &agents.review_model, agents.review_effort),
         Role::Worker | Role::Executor => ("", &agents.model, agents.effort),
     };
-    let owner = owner(agents, role);
-    let is_owners = harness::find(owner, config, orange)
-        .is_ok_and(|found| found.is_some_and(|found| found.adapter == harness.adapter));
+    let is_owners = owner.is_some_and(|owner| owner.adapter == harness.adapter);
+    let owner = owner.map_or("no agent that is installed", |owner| owner.name.as_str());
     let name = &harness.name;
     let refused = |error: Error| format!("is not used: {}", error.message);
     let model_unused = |model: &String| {
@@ -128,12 +139,15 @@ fn of_settings(config: &Config, role: Role, harness: &Harness, orange: &Path) ->
 }
 
 /// The harness in whose words a setting names a model.
-fn owner(agents: &AgentsConfig, role: Role) -> &str {
+fn owner(call: &Call, agents: &AgentsConfig, role: Role) -> Option<String> {
     match role {
-        Role::Reviewer => agents
-            .review_harness
-            .as_deref()
-            .unwrap_or(harness::REVIEWER),
-        Role::Worker | Role::Executor => &agents.harness,
+        Role::Reviewer => {
+            let named = agents.review_harness.as_deref();
+            Some(named.unwrap_or(harness::REVIEWER).to_owned())
+        }
+        Role::Worker | Role::Executor => {
+            let first = || settings::harness::first_installed(call).ok().flatten();
+            agents.harness.clone().or_else(first)
+        }
     }
 }

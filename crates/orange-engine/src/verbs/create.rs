@@ -249,6 +249,9 @@ fn draft(call: &Call, new: &NewTask, project: &Project) -> Result<Task> {
         created_by: call.user.clone(),
         ..Task::default()
     };
+    if let Some(chosen) = harness::to_be_kept(call, &task)? {
+        task.harness = Some(chosen);
+    }
     models::check_models(call, &task)?;
     if let Some(target) = &new.target_branch {
         check_target(target)?;

@@ -236,6 +236,8 @@ pub struct HarnessFound {
     pub needed: Option<Version>,
     #[serde(flatten)]
     pub login: Login,
+    /// It works on new tasks that name none.
+    pub used: bool,
     /// What a person should know besides.
     pub note: Option<String>,
     /// Whether its agents are heard; None where no agent that runs now tells.

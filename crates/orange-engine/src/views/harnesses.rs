@@ -6,7 +6,7 @@ use crate::harness::probe::Probe;
 use crate::harness::{self, Harness};
 use crate::sessions::programs::{self, Listed};
 use crate::settings;
-use crate::settings::harness::find_harness;
+use crate::settings::harness::{find_harness, usual_worker};
 
 /// Every harness that can be named, but the one that starts nothing.
 pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {
@@ -15,12 +15,17 @@ pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {
     let found = names.map(|name| find_harness(call, name));
     let found: Vec<Option<Harness>> = found.collect::<Result<_>>()?;
     let probe = programs::probe(call);
+    let usual = usual_worker(call).ok();
     Ok(std::thread::scope(|threads| {
         // Some take half a second to say their version.
         let ask = |harness: Harness| threads.spawn(move || listed(&probe, &harness));
         let asked: Vec<_> = found.into_iter().flatten().map(ask).collect();
         let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
-        answers.collect()
+        let used = |listed: Listed| Listed {
+            used: usual.as_deref() == Some(listed.name.as_str()),
+            ..listed
+        };
+        answers.map(used).collect()
     }))
 }
 
@@ -34,5 +39,6 @@ fn listed(probe: &Probe<'_>, harness: &Harness) -> Listed {
             .and_then(|path| probe.known_version(harness, path)),
         path,
         install: harness.install,
+        used: false,
     }
 }

@@ -3,10 +3,11 @@
 use crate::call::{Call, Outside, Override};
 use crate::error::Result;
 use crate::git::short;
+use crate::harness;
 use crate::projects;
 use crate::rules::{self, newest_base};
 use crate::settings::{self, outside, told_of};
-use orange_core::config::{Config, Layer, Mistake, Repository, Said, Setting};
+use orange_core::config::{Config, Kind, Layer, Mistake, Repository, Said, Setting};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -21,6 +22,8 @@ pub struct SettingView {
     pub value: Value,
     /// Several where values are put together; the repository's comes first.
     pub sources: Vec<Source>,
+    /// What is used where nothing is set, if that depends on this machine.
+    pub chosen: Option<String>,
     /// Why the value cannot be used; then it is as somebody wrote it.
     pub mistake: Option<Mistake>,
 }
@@ -99,6 +102,8 @@ impl Serialize for SettingView {
             source: String,
             is_default: bool,
             default: Value,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            chosen: Option<&'a str>,
             about: &'static str,
             mistake: Option<&'a str>,
         }
@@ -109,6 +114,7 @@ impl Serialize for SettingView {
             source: sources.join(", "),
             is_default: self.sources == [Source::Default],
             default: self.setting.default_value(),
+            chosen: self.chosen.as_deref(),
             about: self.setting.about,
             mistake: self.mistake.as_ref().map(|mistake| mistake.reason.as_str()),
         };
@@ -177,6 +183,14 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
         overrides: &call.overrides,
     };
     view.settings = layers.settings();
+    for one in &mut view.settings {
+        let is_open = one.setting.kind == Kind::Harness && one.sources == [Source::Default];
+        if is_open && one.key == "agents.harness" {
+            let first =
+                harness::first_installed(&config, &call.orange, call.search_path.as_deref());
+            one.chosen = first.map(|first| first.name);
+        }
+    }
     Ok(view)
 }
 
@@ -221,6 +235,7 @@ impl Layers<'_> {
             key,
             value,
             sources,
+            chosen: None,
             mistake: bad.map(|bad| bad.mistake.clone()),
         }
     }

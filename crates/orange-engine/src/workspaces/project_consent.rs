@@ -101,7 +101,7 @@ pub fn start_refused(call: &Call, task: &Task) -> Option<StartRefused> {
 /// Whether an agent of the task loads a project's files.
 fn would_load_files(call: &Call, task: &Task) -> Result<bool> {
     let config = settings::config(call)?.clone();
-    let worker = task.harness.as_ref().unwrap_or(&config.agents.harness);
+    let worker = settings::harness::worker_of(call, task).ok();
     let reviewer = task.review_harness.as_ref();
     let reviewer = reviewer.or(config.agents.review_harness.as_ref());
     let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
@@ -111,7 +111,7 @@ fn would_load_files(call: &Call, task: &Task) -> Result<bool> {
             found.adapter.loads_project_files() && found.is_installed(call.search_path.as_deref())
         })
     };
-    Ok(loads(worker) || loads(reviewer))
+    Ok(worker.is_some_and(|worker| loads(&worker)) || loads(reviewer))
 }
 
 fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {

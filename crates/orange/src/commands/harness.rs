@@ -1,12 +1,12 @@
 //! `orange harness …`: the agent CLIs that Orange can start, and what it can do with each.
 
 use crate::session::Session;
-use crate::ui::{Cell, Column, Style, Table, clean};
+use crate::ui::{Cell, Column, Style, Table, clean, clean_block};
 use clap::Subcommand;
-use orange_engine::Result;
 use orange_engine::harness::supports::NO;
 use orange_engine::sessions::programs::Listed;
 use orange_engine::views::harnesses;
+use orange_engine::{Result, settings};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -22,9 +22,14 @@ pub(crate) enum HarnessCommand {
 pub(crate) fn run(session: &Session, command: &HarnessCommand) -> Result<()> {
     let HarnessCommand::List = command;
     let harnesses = harnesses::harnesses(&session.call)?;
+    let setting = settings::config(&session.call)?.agents.harness.as_deref();
     session.finish(
         json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
-        || as_text(&harnesses),
+        || {
+            let used = harnesses.iter().find(|harness| harness.used);
+            let used = used.map(|harness| harness.name.as_str());
+            as_text(&harnesses) + &clean_block(&new_tasks_use(setting, used))
+        },
     )
 }
 
@@ -66,6 +71,17 @@ fn as_text(harnesses: &[Listed]) -> String {
     text
 }
 
+/// Who works on a task that names nobody, and why.
+fn new_tasks_use(setting: Option<&str>, used: Option<&str>) -> String {
+    match (setting, used) {
+        (Some(name), _) => format!("new tasks use {name}, by `agents.harness`\n"),
+        (None, Some(name)) => format!("new tasks use {name}, the first that is installed\n"),
+        (None, None) => {
+            "no agent is installed: new tasks have to name a harness with --harness\n".to_owned()
+        }
+    }
+}
+
 fn as_json(harness: &Listed) -> Value {
     json!({
         "name": harness.name,
@@ -73,6 +89,7 @@ fn as_json(harness: &Listed) -> Value {
         "path": harness.path,
         "version": harness.version,
         "install": harness.install,
+        "used": harness.used,
         "adapter": harness.adapter,
         "supports": harness.adapter.supports(),
     })

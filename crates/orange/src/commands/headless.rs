@@ -67,7 +67,10 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
     };
     let agents = settings::config(&session.call)?.agents.clone();
     let request = Request {
-        harness: args.harness.clone().unwrap_or(agents.harness),
+        harness: match &args.harness {
+            Some(named) => named.clone(),
+            None => settings::harness::usual_worker(&session.call)?,
+        },
         folder: session.folder.clone(),
         prompt,
         permissions: match args.permissions {

@@ -11,7 +11,7 @@ use crate::sessions::programs;
 use crate::settings::{self, models};
 use crate::views::doctor::{HarnessFound, Report};
 use crate::views::list;
-use orange_core::config::{AgentsConfig, Config};
+use orange_core::config::Config;
 use orange_core::naming::counted;
 use orange_core::workflow::Intent;
 use orange_core::{Action, TaskName, text};
@@ -47,6 +47,10 @@ pub(crate) fn check_harnesses(call: &Call, report: &mut Report) {
         }
         found.signals = collect_answers(call, &found.name, report);
     }
+    let usual = settings::harness::usual_worker(call).ok();
+    for found in &mut found {
+        found.used = usual.as_deref() == Some(found.name.as_str());
+    }
     report.harnesses = found;
     check_names(call, &config, report);
 }
@@ -54,7 +58,7 @@ pub(crate) fn check_harnesses(call: &Call, report: &mut Report) {
 /// Names in config.yaml that lead to no harness.
 fn check_names(call: &Call, config: &Config, report: &mut Report) {
     let review = config.agents.review_harness.iter();
-    let chosen = std::iter::once(&config.agents.harness).chain(review);
+    let chosen = config.agents.harness.iter().chain(review);
     let mut names: Vec<&String> = chosen.chain(config.harnesses.keys()).collect();
     names.sort();
     names.dedup();
@@ -96,8 +100,8 @@ fn wanted(call: &Call, config: &Config, report: &mut Report) -> BTreeMap<String,
     if let Some(name) = &config.agents.review_harness {
         wanted.insert(name.clone(), "`agents.review_harness`".into());
     }
-    if config.agents.harness != AgentsConfig::default().harness {
-        wanted.insert(config.agents.harness.clone(), "`agents.harness`".into());
+    if let Some(name) = &config.agents.harness {
+        wanted.insert(name.clone(), "`agents.harness`".into());
     }
     wanted
 }
@@ -165,6 +169,7 @@ fn look_at(probe: &Probe<'_>, harness: &Harness) -> HarnessFound {
         path,
         version,
         login,
+        used: false,
         signals: None,
         note: (harness.name == harness.adapter.name())
             .then(|| harness.adapter.note(probe))

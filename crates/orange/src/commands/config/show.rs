@@ -66,7 +66,10 @@ fn rows(view: &SettingsView) -> Vec<Row> {
         let sign = if one.mistake.is_some() { "✗ " } else { "" };
         Row {
             key: one.key.clone(),
-            value: format!("{sign}{}", spoken(&one.value)),
+            value: match &one.chosen {
+                Some(chosen) => format!("not set: first installed ({chosen})"),
+                None => format!("{sign}{}", spoken(&one.value)),
+            },
             sources: one.sources.iter().map(Source::to_string).collect(),
             style,
         }

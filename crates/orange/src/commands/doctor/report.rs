@@ -178,7 +178,11 @@ fn harness(found: &HarnessFound) -> String {
         None => "signals not tried: no agent is running".to_owned(),
     };
     let is_fine = found.needed.is_none() && !matches!(found.login, Login::Out(_));
-    let line = format!("harness {}: {version}; {login}; {signals}", found.name);
+    let used = if found.used { "; new tasks use it" } else { "" };
+    let line = format!(
+        "harness {}: {version}; {login}; {signals}{used}",
+        found.name
+    );
     if is_fine && !matches!(found.signals, Some(Err(_))) {
         fine(&clean_block(&line))
     } else {
