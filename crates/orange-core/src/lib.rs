@@ -2,6 +2,7 @@
 //! clock, threads or the environment. Read `machine.rs` and `workflow/interactive/table.rs` first.
 
 pub mod action;
+pub mod allow_rule;
 pub mod artifact;
 pub mod attention;
 pub mod body_merge;
