@@ -1,9 +1,10 @@
-//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, notifications, the
-//! key of seals. Only its owner can read it.
+//! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, rules for agents,
+//! notifications, the key of seals. Only its owner can read it.
 //! Versioned migrations, a copy before each, a backup once a day.
 
 mod consents;
 mod notified;
+mod permissions;
 mod seals;
 
 use crate::index::{check, is_damage, user_version};
@@ -14,6 +15,7 @@ use orange_core::{Action, text};
 use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
+pub use permissions::{NewRule, StoredRule};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 pub use seals::JournalSeal;
@@ -68,6 +70,26 @@ CREATE TABLE environments (
     task_id TEXT PRIMARY KEY,
     seal    TEXT NOT NULL
 ) WITHOUT ROWID;
+",
+    "
+-- What agents may do without asking again. task_id: NULL for all tasks of the project. removed_at: it counts no more.
+-- journalled: 0 until the task's journal says of it what the row says.
+CREATE TABLE permissions (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    project    TEXT NOT NULL,
+    task_id    TEXT,
+    harness    TEXT NOT NULL,
+    tool       TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    pattern    TEXT NOT NULL,
+    folder     TEXT NOT NULL,
+    added_by   TEXT NOT NULL,
+    added_at   TEXT NOT NULL,
+    removed_at TEXT,
+    journalled INTEGER NOT NULL
+);
+CREATE INDEX permissions_of_projects ON permissions (project);
+CREATE INDEX permissions_unjournalled ON permissions (task_id) WHERE journalled = 0;
 ",
 ];
 

@@ -265,7 +265,7 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
         .unwrap();
     assert_snapshot!(env.orange(["new", "Too old"]), @"
     ------- stderr -------
-    error: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 4)
+    error: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 5)
     hint: upgrade orange; nothing was changed
     [exit status: 1]
     ");
@@ -273,7 +273,7 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
         .refuses(1, "newer_version");
     assert_eq!(env.keys([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    databases  ✗ orange.db: was written by a newer version of orange (schema 999, this one knows 4)
+    databases  ✗ orange.db: was written by a newer version of orange (schema 999, this one knows 5)
                    by hand: upgrade orange; nothing was changed
     checked 3 tasks and 1 project
     ------- stderr -------
@@ -299,7 +299,7 @@ fn an_orange_db_of_an_older_version_is_copied_and_brought_up_to_date() {
     let path = env.home().join("orange.db");
     Connection::open(&path)
         .unwrap()
-        .execute_batch("DROP TABLE consents; DROP TABLE notifications; DROP TABLE secrets; DROP TABLE journal_seals; DROP TABLE environments; PRAGMA user_version = 1")
+        .execute_batch("DROP TABLE consents; DROP TABLE notifications; DROP TABLE secrets; DROP TABLE journal_seals; DROP TABLE environments; DROP TABLE permissions; PRAGMA user_version = 1")
         .unwrap();
     assert_eq!(env.create(["The fourth"]).key, "TASK-004");
     let number = |path: &Path, question: &str| -> u32 {
@@ -308,9 +308,9 @@ fn an_orange_db_of_an_older_version_is_copied_and_brought_up_to_date() {
             .query_row(question, [], |row| row.get(0))
             .unwrap()
     };
-    assert_eq!(number(&path, "PRAGMA user_version"), 4);
+    assert_eq!(number(&path, "PRAGMA user_version"), 5);
     assert_eq!(number(&path, "SELECT count(*) FROM consents"), 0);
-    let before = env.home().join("orange.db.before-v4");
+    let before = env.home().join("orange.db.before-v5");
     assert_eq!(number(&before, "PRAGMA user_version"), 1);
     assert_eq!(number(&before, "SELECT last_key FROM key_counters"), 3);
 }
