@@ -48,6 +48,7 @@ actions! {
     KillSession kill_session(session: String),
     ListDeleted list_deleted(),
     ListHarnesses list_harnesses(),
+    ListPermissions list_permissions(),
     ListRescues list_rescues(task: TaskName),
     ListSettings list_settings(),
     ListTasks list_tasks(),

@@ -6,7 +6,7 @@ pub mod fields;
 pub mod hooks;
 mod words;
 
-use crate::history::payload::{AgentState, TaskVerified};
+use crate::history::payload::{AgentAnswered, AgentState, TaskVerified};
 use crate::history::{Event, EventType, History};
 use crate::naming::{duration, one_line};
 use crate::runs::{Ending, State, runs};
@@ -79,6 +79,8 @@ pub fn weight(event: &Event) -> Weight {
             Some(State::Finished | State::Working) => Weight::Story,
             Some(_) | None => Weight::Detail,
         },
+        // Nobody was asked, and it may happen often.
+        EventType::AgentAnswered if is_by_rule(event) => Weight::Detail,
         EventType::TaskVerified => match TaskVerified::of(event).and_then(|told| told.result) {
             Some(result) if result.passed() => Weight::Story,
             _ => Weight::Trouble,
@@ -91,6 +93,10 @@ pub fn weight(event: &Event) -> Weight {
         }
         _ => event.kind.weight(),
     }
+}
+
+fn is_by_rule(event: &Event) -> bool {
+    AgentAnswered::of(event).is_some_and(|answer| answer.rule.is_some())
 }
 
 /// A name of the machine as a person would write it: `queue.wanted`, `queue_wanted` → `queue wanted`.

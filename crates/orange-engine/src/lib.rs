@@ -2,6 +2,7 @@
 //! pass it to the functions of `verbs/` and `views/`; nothing here prints or reads the user's environment. Read `verbs.rs` first.
 
 pub mod access;
+pub mod allow_rules;
 pub mod background;
 pub mod call;
 pub mod checks;

@@ -26,7 +26,9 @@ pub use crate::tx::commit::Committed;
 pub(crate) use crate::tx::commit::Given;
 pub use crate::tx::write_reconciled::written_fields;
 use crate::workspaces::{self, Lease, acquire};
-use crate::{event_log, facts, field_checks, home_record, sessions, started_by, trash};
+use crate::{
+    allow_rules, event_log, facts, field_checks, home_record, sessions, started_by, trash,
+};
 pub use orange_agents::marks::context_mark;
 pub(crate) use orange_agents::marks::review_mark;
 use orange_core::history::payload::{ContextChanged, HookEnded};
@@ -159,6 +161,7 @@ pub(crate) fn opened(
         return lock_task(call, tx.leave_to_errand()?);
     }
     tx.finish_hooks()?;
+    tx.journal_rules()?;
     tx.take_failed_check()?;
     tx.judge_ended_runs()?;
     tx.make_deferred_move()?;
@@ -206,6 +209,17 @@ impl TaskTx<'_> {
             "{first}the next command, whichever it is, finishes this one: do not repeat it"
         );
         Error::new(error.code, message).hint(hint).because(error)
+    }
+
+    /// Journals what orange.db says of the task's rules and the journal does not: a process died in between.
+    fn journal_rules(&mut self) -> Result<()> {
+        for stored in allow_rules::unjournalled(self.call, &self.task.id) {
+            if !allow_rules::is_journalled(self.history(), &stored) {
+                self.note(vec![allow_rules::event(&stored)])?;
+            }
+            allow_rules::note_journalled(self.call, &stored)?;
+        }
+        Ok(())
     }
 
     /// Runs the hooks of the last transition that are still open, and closes it.

@@ -14,6 +14,7 @@ pub mod handle_signals;
 pub mod headless;
 pub mod merge;
 pub mod peek;
+pub mod permissions;
 pub mod project;
 pub mod rename_branch;
 pub mod request_changes;

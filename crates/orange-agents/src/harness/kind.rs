@@ -8,7 +8,7 @@ use super::watch::{Watch, Watched};
 use super::{Occasion, Prepared, list};
 use crate::error::Result;
 use crate::headless::{Request, Way};
-use crate::runs::RunFolder;
+use crate::runs::{RunFolder, Subject};
 use orange_core::choice::NotAllowed;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -102,6 +102,11 @@ pub trait Kind: Sync {
         _variable: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Option<String>> {
         Ok(None)
+    }
+
+    /// What a tool would be used on; None where its questions do not say it, so that no rule can be compared with them.
+    fn subject<'v>(&self, _tool: &str, _input: &'v Value) -> Option<Subject<'v>> {
+        None
     }
 
     /// The program that the hooks of a run start.

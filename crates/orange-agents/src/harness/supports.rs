@@ -15,6 +15,8 @@ pub struct Supports {
     pub resume: bool,
     /// The permission modes that Orange can choose.
     pub permissions: Option<&'static str>,
+    /// Can an answer be remembered, so that the same is not asked again?
+    pub remembers: bool,
     /// What it tells of its use of the model.
     pub usage: Option<&'static str>,
     /// Can it take a turn without a terminal?
@@ -40,6 +42,7 @@ impl Supports {
             "delivery" => Some(self.delivery),
             "resume" => yes(self.resume),
             "permissions" => self.permissions,
+            "remembers" => yes(self.remembers),
             "usage" => self.usage,
             "headless" => yes(self.headless),
             "usage limits" => yes(self.usage_limits),
@@ -57,6 +60,7 @@ pub(super) const TYPED: Supports = Supports {
     delivery: "typed, seen on the screen",
     resume: false,
     permissions: None,
+    remembers: false,
     usage: None,
     headless: false,
     usage_limits: false,

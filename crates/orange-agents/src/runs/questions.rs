@@ -26,6 +26,9 @@ pub struct Question {
     pub tool: String,
     #[serde(default)]
     pub input: Value,
+    /// The folder that the agent is in; empty where it does not say.
+    #[serde(default)]
+    pub cwd: String,
     /// What wants words for an answer. Empty where a yes or no is asked for.
     #[serde(default)]
     pub asked: Vec<Asked>,
@@ -49,11 +52,27 @@ pub struct Answer {
     /// The words that were asked for, one text per question.
     #[serde(default)]
     pub answers: Vec<String>,
+    /// The number of the rule by which Orange answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<u32>,
 }
 
 impl Answer {
+    /// A yes without a person: a rule allows it.
+    pub fn by_rule(number: u32) -> Answer {
+        Answer {
+            allow: true,
+            message: String::new(),
+            answers: Vec::new(),
+            rule: Some(number),
+        }
+    }
+
     /// What is journalled of it.
     pub fn words(&self) -> String {
+        if let Some(number) = self.rule {
+            return format!("allowed by rule {number}");
+        }
         match (self.allow, self.answers.is_empty()) {
             (true, true) => "allowed".to_owned(),
             (true, false) => format!("answered: {}", self.answers.join(", ")),
@@ -71,6 +90,7 @@ impl Question {
             text,
             tool: String::new(),
             input: Value::Null,
+            cwd: String::new(),
             asked: Vec::new(),
         }
     }
@@ -116,9 +136,17 @@ impl RunFolder {
         let names = open_asks(&signals)
             .into_iter()
             .filter_map(|ask| ask.question.as_deref());
-        names
-            .filter_map(|id| self.get(&question_name(id)))
-            .collect()
+        names.filter_map(|id| self.question(id)).collect()
+    }
+
+    /// A question by its name, whether it is open or not.
+    pub fn question(&self, name: &str) -> Option<Question> {
+        self.get(&question_name(name))
+    }
+
+    /// The answer that was handed over, if one was.
+    pub fn given_answer(&self, question: &str) -> Option<Answer> {
+        self.get(&answer_name(question))
     }
 
     pub fn is_open(&self, question: &str) -> bool {
@@ -164,7 +192,7 @@ impl RunFolder {
     ) -> Result<Option<Answer>> {
         let mut length = None;
         loop {
-            if let Some(answer) = self.get::<Answer>(&answer_name(&question.id)) {
+            if let Some(answer) = self.given_answer(&question.id) {
                 self.settle(&question.id, SignalKind::Working, &answer.words())?;
                 return Ok(Some(answer));
             }

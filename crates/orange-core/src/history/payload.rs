@@ -5,6 +5,7 @@
 
 use super::{Event, History};
 use crate::Timestamp;
+use crate::allow_rule::{RuleKind, Scope};
 use crate::config::Permissions;
 use crate::gate::Verdict;
 use crate::merge::Strategy;
@@ -308,8 +309,26 @@ events! {
         run: &'e str,
         role: Role,
         question: &'e str,
-        /// The turn of the event that told of the question.
+        /// When it was asked: the turn of the event that told of the question, if one did.
         answers: &'e str,
+        /// The number of the rule that allowed it.
+        rule: u32,
+    }
+
+    /// What agents may do without asking again.
+    PermissionNote:
+        PermissionAdded = "permission.added" task Story,
+        PermissionRemoved = "permission.removed" task Story
+    {
+        /// Its number.
+        rule: u32,
+        scope: Scope,
+        harness: &'e str,
+        tool: &'e str,
+        kind: RuleKind,
+        pattern: &'e str,
+        /// Where a command runs, in the worktree.
+        folder: &'e str,
     }
 
     /// What an agent is told, and what became of that. Earlier versions wrote `message.sent`, with `text`.

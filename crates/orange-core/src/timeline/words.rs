@@ -1,8 +1,11 @@
 //! One event in words, without who did it: `moved planning → working`, `started: claude`.
 
 use super::{cut, fields, hooks, plain};
+use crate::allow_rule::Scope;
 use crate::gate::Verdict;
-use crate::history::payload::{AgentSpawned, AgentState, ReviewNote, StatusMoved, TaskMerged};
+use crate::history::payload::{
+    AgentSpawned, AgentState, PermissionNote, ReviewNote, StatusMoved, TaskMerged,
+};
 use crate::history::{Event, Payload};
 use crate::merge::Strategy;
 use crate::naming::{counted, short_commit};
@@ -100,6 +103,8 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
             let role = answer.role.map_or("?", Role::as_str);
             because(&format!("answered the {role}"))
         }
+        Payload::PermissionAdded(note) => because(&remembered("allowed from now on", &note)),
+        Payload::PermissionRemoved(note) => because(&remembered("no longer allowed", &note)),
         // An older program noted so what its agent said.
         Payload::Message(said) if said.role.is_none() => {
             format!("message: {}", quoted(said.words().unwrap_or_default()))
@@ -208,6 +213,15 @@ fn put_back(event: &Event, found: Option<&FieldMap>) -> String {
     };
     let told: Vec<String> = found.iter().map(told).collect();
     format!("put back what was edited by hand: {}", told.join(", "))
+}
+
+/// `allowed from now on, rule 3 for the project`; the reason says what.
+fn remembered(what: &str, note: &PermissionNote<'_>) -> String {
+    let number = note
+        .rule
+        .map_or_else(|| "?".to_owned(), |rule| rule.to_string());
+    let scope = note.scope.map_or("?", Scope::as_str);
+    format!("{what}, rule {number} for the {scope}")
 }
 
 fn state(told: &AgentState<'_>, reason: Option<&str>) -> Text {

@@ -1,15 +1,20 @@
 //! What agents ask: shown to people, answered by them from anywhere, and journalled as answered, wherever that was.
 
 use crate::call::Call;
+use crate::database::StoredRule;
 use crate::effects::messages;
-use crate::error::{Error, Result, err};
-use crate::runs::{Answer, IN_ITS_WINDOW, RunFolder, Signal, SignalKind, open_asks};
+use crate::error::{Code, Error, Result, err};
+use crate::runs::{
+    self, Answer, IN_ITS_WINDOW, Question, RunFolder, RunSpec, Signal, SignalKind, open_asks,
+};
 use crate::store::Place;
 use crate::tx::TaskTx;
-use crate::verbs::handle_signals;
+use crate::verbs::{handle_signals, permissions};
+use crate::views::PermissionRow;
 use crate::views::results::OpenQuestion;
 use crate::views::task;
-use crate::{access, sessions};
+use crate::{access, allow_rules, sessions};
+use orange_core::allow_rule::{AllowRule, Scope};
 use orange_core::history::payload::{AgentAnswered, AttentionNote};
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::runs::{Run, open_runs};
@@ -87,11 +92,96 @@ pub fn answer(
     }
 }
 
-/// Tells of what is asked, once, and of what has been answered.
-pub(crate) fn journal_questions(tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
-    let signals = sessions::run_folder(tx.call, &run.id).signals();
+/// What is to be allowed from now on, besides the question at hand.
+#[derive(Debug, Clone)]
+pub struct Always<'a> {
+    pub scope: Scope,
+    /// None: exactly what is asked.
+    pub matching: Option<&'a str>,
+}
+
+/// Allows what is asked, and the same from now on.
+pub fn answer_always(
+    call: &Call,
+    task: &Task,
+    asked: &OpenQuestion,
+    always: &Always<'_>,
+    timeout: Duration,
+) -> Result<PermissionRow> {
+    access::people_only(call, "answer questions")?;
+    let id = &asked.question.id;
+    let folder = sessions::run_folder(call, &asked.run.id);
+    let Some(spec) = folder.spec().filter(|_| folder.is_open(id)) else {
+        return Err(meanwhile(id));
+    };
+    let rule = rule_for(&spec, &asked.question, always)?;
+    let place = call.store.place(&spec.folder);
+    let added = permissions::add(call, place, always.scope, &rule)?;
+    let number = added.permission.number;
+    let yes = Answer {
+        rule: None,
+        ..Answer::by_rule(number)
+    };
+    match answer(call, task, asked, &yes, timeout) {
+        // The rule was quicker than the answer: that is a yes too.
+        Err(error) if error.code == Code::Conflict && is_allowed_by(&folder, id, number) => {}
+        Err(error) => {
+            if error.code == Code::Conflict && added.new {
+                permissions::remove(call, &[number])?;
+            }
+            return Err(error);
+        }
+        Ok(()) => {}
+    }
+    if always.scope == Scope::Project {
+        answer_others(call, &task.project, &asked.run.id);
+    }
+    Ok(added.permission)
+}
+
+fn is_allowed_by(folder: &RunFolder, question: &str, rule: u32) -> bool {
+    let given = folder.given_answer(question);
+    given.is_some_and(|given| given.rule == Some(rule))
+}
+
+/// The rule that a question gives.
+fn rule_for(spec: &RunSpec, question: &Question, always: &Always<'_>) -> Result<AllowRule> {
+    let refused = |why: String| {
+        err!(Refused, "this cannot be remembered: {why}")
+            .hint("allow it this once with --allow, or in its window")
+    };
+    let request = spec.request(question).map_err(refused)?;
+    let (harness, tool) = (spec.adapter.adapter(), question.tool.as_str());
+    match always.matching {
+        Some(pattern) => AllowRule::matching(harness, tool, &request, pattern).map_err(|why| {
+            err!(Usage, "{why}")
+                .hint("nothing was answered; without a pattern exactly what is asked is allowed")
+        }),
+        None => AllowRule::exact(harness, tool, &request).map_err(refused),
+    }
+}
+
+/// Agents of other tasks may have been asking the same; none of them is waited for.
+fn answer_others(call: &Call, project: &str, but: &str) {
+    for folder in runs::all(call.store.home()) {
+        let (id, spec) = (folder.id(), folder.spec());
+        let is_of_project =
+            spec.is_some_and(|spec| call.store.place(&spec.folder).project == project);
+        let asks =
+            id != but && is_of_project && folder.is_alive() && !folder.questions().is_empty();
+        if asks && let Err(error) = handle_signals::handle_signals(call, &id) {
+            tracing::warn!(%error, run = id, "what it asks is answered later");
+        }
+    }
+}
+
+/// Tells of what is asked, once, and of what has been answered. Answers what a rule allows, and says whether there was any.
+pub(crate) fn journal_questions(tx: &mut TaskTx<'_>, run: &Run) -> Result<bool> {
+    let folder = sessions::run_folder(tx.call, &run.id);
+    let signals = folder.signals();
     let open = open_asks(&signals);
     let mut events = Vec::new();
+    let mut allowed: Vec<(&str, u32)> = Vec::new();
     for event in &tx.history().events {
         let is_question = event.kind == EventType::AttentionRaised
             && event.run() == Some(&run.id)
@@ -101,16 +191,61 @@ pub(crate) fn journal_questions(tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
         }
         let turn = event.turn().unwrap_or_default();
         let is_open = open.iter().any(|ask| ask.at.to_string() == turn);
-        if !is_open && !is_answered(tx, turn) {
+        if !is_open && answer_to(tx, turn).is_none() {
             events.push(answered_event(tx.call, run, event, &signals));
         }
     }
     for ask in open {
-        if !messages::is_handled(tx, &ask.at.to_string()) {
+        let (turn, question) = (ask.at.to_string(), ask.question.as_deref());
+        if let Some(answer) = answer_to(tx, &turn) {
+            // Whoever journalled it may not have lived to hand it over.
+            allowed.extend(question.zip(answer.rule));
+        } else if let Some((question, rule)) = allowed_ask(tx, &folder, ask) {
+            events.push(allowed_event(tx.call, run, ask, &rule));
+            allowed.push((question, rule.number));
+        } else if !messages::is_handled(tx, &turn) {
             events.push(asked_event(tx.call, run, ask));
         }
     }
-    tx.note(events)
+    tx.note(events)?;
+    for (question, number) in &allowed {
+        folder.answer(question, &Answer::by_rule(*number))?;
+    }
+    Ok(!allowed.is_empty())
+}
+
+/// The question, and the rule that allows what it asks. Nobody is asked then.
+fn allowed_ask<'a>(
+    tx: &TaskTx<'_>,
+    folder: &RunFolder,
+    ask: &'a Signal,
+) -> Option<(&'a str, StoredRule)> {
+    let name = ask.question.as_deref()?;
+    let question = folder.question(name)?;
+    let is_permission = ask.signal == SignalKind::PermissionAsked && question.asked.is_empty();
+    if !is_permission || folder.given_answer(name).is_some() {
+        return None;
+    }
+    let spec = folder.spec()?;
+    let request = spec.request(&question).ok()?;
+    let (harness, tool) = (spec.adapter.adapter(), &question.tool);
+    let rule = allow_rules::allowing(tx.call, &tx.task, harness, tool, &request)?;
+    Some((name, rule))
+}
+
+fn allowed_event(call: &Call, run: &Run, ask: &Signal, rule: &StoredRule) -> Event {
+    let turn = ask.at.to_string();
+    let answer = AgentAnswered {
+        run: Some(&run.id),
+        role: Some(run.role),
+        question: ask.question.as_deref(),
+        answers: Some(&turn),
+        rule: Some(rule.number),
+    };
+    let what = messages::in_one_line(&ask.text);
+    Event::of(Payload::AgentAnswered(answer), call.now())
+        .by("engine")
+        .because(format!("allowed by rule {}: {what}", rule.number))
 }
 
 fn asked_event(call: &Call, run: &Run, ask: &Signal) -> Event {
@@ -143,15 +278,16 @@ fn answered_event(call: &Call, run: &Run, asked: &Event, signals: &[Signal]) -> 
         role: Some(run.role),
         question: Some(question),
         answers: Some(asked.turn().unwrap_or_default()),
+        rule: None,
     };
     Event::of(Payload::AgentAnswered(answer), call.now())
         .by("human")
         .because(how)
 }
 
-fn is_answered(tx: &TaskTx<'_>, turn: &str) -> bool {
-    let mut events = tx.history().events.iter();
-    events.any(|event| AgentAnswered::of(event).is_some_and(|it| it.answers == Some(turn)))
+fn answer_to<'t>(tx: &'t TaskTx<'_>, turn: &str) -> Option<AgentAnswered<'t>> {
+    let answers = tx.history().events.iter().filter_map(AgentAnswered::of);
+    answers.into_iter().find(|it| it.answers == Some(turn))
 }
 
 /// How the question came to its end.

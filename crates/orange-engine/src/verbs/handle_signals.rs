@@ -21,7 +21,10 @@ use orange_core::verification::deferred;
 fn handle_signals_of(tx: &mut TaskTx<'_>, run: &Run, last: Option<&Signal>) -> Result<()> {
     let call = tx.call;
     messages::note_outcomes(tx, run)?;
-    answer::journal_questions(tx, run)?;
+    if answer::journal_questions(tx, run)? {
+        // It goes on, and nobody was asked.
+        return Ok(());
+    }
     let folder = sessions::run_folder(call, &run.id);
     // Another one since: it goes on, or somebody else is on the way to see to that.
     if folder.signals().last() != last {

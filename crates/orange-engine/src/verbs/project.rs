@@ -173,7 +173,7 @@ pub fn update_project(call: &Call, name: &str, update: &UpdateProject) -> Result
         && known.path != *path
     {
         // It may be another repository, with other scripts behind the same commands.
-        trust::forget_consents(call, name)?;
+        trust::forget_repository(call, name)?;
     }
     let project = projects::change(&call.store, |all| {
         projects::named(all, name)?;
@@ -277,7 +277,7 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
     let project = projects::change(&call.store, |all| {
         let project = projects::named(all, name)?.clone();
         // First, and under the lock: a repository that gets the name later must not inherit them.
-        trust::forget_consents(call, name)?;
+        trust::forget_repository(call, name)?;
         all.retain(|known| known.name != name);
         Ok(project)
     })?;

@@ -49,3 +49,10 @@ pub(crate) fn forget_consents(call: &Call, project: &str) -> Result<usize> {
     let revoked = call.with_existing_database(|database| database.revoke_consents(project))?;
     Ok(revoked.unwrap_or(0))
 }
+
+/// What a person said of a repository counts for no other: consents, and rules for agents.
+pub(crate) fn forget_repository(call: &Call, project: &str) -> Result<()> {
+    forget_consents(call, project)?;
+    call.with_existing_database(|database| database.forget_rules_of_project(project))?;
+    Ok(())
+}

@@ -1,5 +1,6 @@
 //! Everything about one task: what `task show` tells.
 
+use crate::allow_rules;
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::DiffStat;
@@ -17,6 +18,7 @@ use orange_core::timeline::{self, Weight};
 use orange_core::usage::Usage;
 use orange_core::{Text, Timestamp};
 use serde::Serialize;
+use std::num::NonZeroUsize;
 
 /// A task, and its worktree if it has one.
 #[derive(Debug, Serialize)]
@@ -34,6 +36,9 @@ pub struct TaskFacts {
     pub events: Option<Vec<Event>>,
     pub session: SessionState,
     pub permission_mode: PermissionMode,
+    /// How many rules say what its agents need not ask, those of its project too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_rules: Option<NonZeroUsize>,
     pub agents: Vec<AgentView>,
     pub usage: Option<Usage>,
     pub diff: Option<DiffAgainst>,
@@ -113,6 +118,7 @@ pub fn detail(
                 said_by,
                 without_modes: permissions::worker_without_modes(call, task)?,
             },
+            permission_rules: NonZeroUsize::new(allow_rules::rules_for(call, task).len()),
             usage: agents::usage(call, history),
             diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
             evidence: evidence::evidence_view(call, &view),

@@ -2,6 +2,7 @@
 
 use crate::git::contained::Landed;
 use crate::runs::{Asked, Question};
+use crate::views::permissions::PermissionRow;
 use crate::workspaces::acquire::Acquired;
 use orange_core::Timestamp;
 use orange_core::history::Event;
@@ -22,6 +23,9 @@ pub struct TaskResult<'a> {
     pub verify: Option<&'a Verified>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<&'a OpenQuestion>,
+    /// What agents need not ask again since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission: Option<&'a PermissionRow>,
     pub message: &'a str,
     /// The TASK.md of a new task.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +59,7 @@ impl<'a> TaskResult<'a> {
             task,
             verify: None,
             question: None,
+            permission: None,
             message,
             path: None,
             landing: None,

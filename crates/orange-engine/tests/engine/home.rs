@@ -15,6 +15,7 @@ mod repositories;
 use crate::outcome::{Outcome, shown};
 use crate::task::TestTask;
 use orange_core::Timestamp;
+use orange_core::allow_rule::{AllowRule, Scope};
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::{Intent, Role};
 use orange_engine::background::monitor::Monitor;
@@ -28,9 +29,11 @@ use orange_engine::verbs::change::{self, Change, Edit};
 use orange_engine::verbs::create::{self, NewTask};
 use orange_engine::verbs::delete;
 use orange_engine::verbs::merge::{self, MergeWish, Merged};
+use orange_engine::verbs::permissions;
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 use orange_engine::verbs::restore;
 use orange_engine::verbs::start::{self, StartOutcome};
+use orange_engine::views::{PermissionRow, permissions as permission_views};
 use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
 use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, find, recovery, sessions};
 use serde_json::Value;
@@ -41,7 +44,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 thread_local! {
@@ -372,6 +375,61 @@ impl TestHome {
             carried_out(&merged.done.failed)?;
             Ok(merged)
         })
+    }
+
+    /// Allows something for good, as an answer does.
+    pub(crate) fn allow_as(
+        &self,
+        caller: Caller,
+        task: &TestTask,
+        scope: Scope,
+        rule: &AllowRule,
+    ) -> Outcome<PermissionRow> {
+        self.call(caller, |call| {
+            let added = permissions::add(call, task.place.clone(), scope, rule)?;
+            Ok(added.permission)
+        })
+    }
+
+    /// Removes rules by their numbers.
+    pub(crate) fn disallow_as(
+        &self,
+        caller: Caller,
+        numbers: &[u32],
+    ) -> Outcome<Vec<PermissionRow>> {
+        self.call(caller, |call| permissions::remove(call, numbers))
+    }
+
+    pub(crate) fn permissions(&self, wanted: &permission_views::Wanted) -> Vec<PermissionRow> {
+        self.person(|call| permission_views::permissions(call, wanted))
+            .value()
+    }
+
+    pub(crate) fn delete(&self, task: &TestTask) {
+        self.person(|call| delete::delete(call, task.place.clone()))
+            .ok();
+    }
+
+    pub(crate) fn restore(&self, task: &TestTask) {
+        self.person(|call| restore::restore(call, std::slice::from_ref(&task.id), None))
+            .ok();
+    }
+
+    /// Removes what has been in the trash for too long. The files are as old as the clock says.
+    pub(crate) fn expire_trash(&self, task: &TestTask) {
+        let trashed = self.folder().join("trash").join(task.place.folder());
+        let journal = fs::File::options()
+            .append(true)
+            .open(trashed.join("history.jsonl"));
+        journal
+            .unwrap()
+            .set_modified(SystemTime::UNIX_EPOCH)
+            .unwrap();
+        self.person(|call| maintenance::gc::gc(call, true)).ok();
+    }
+
+    pub(crate) fn remove_project(&self, name: &str) -> Outcome<String> {
+        self.person(|call| Ok(project::remove_project(call, name, true)?.name))
     }
 
     /// Everything that is shown of a task.

@@ -22,6 +22,7 @@ mod merge_remotes;
 mod merge_strategies;
 mod merges;
 mod outcome;
+mod permissions;
 mod queue;
 mod rescue;
 mod shared_home;

@@ -38,6 +38,7 @@ const COLUMNS: &[Column] = &[
     Column::new("NAME"),
     Column::new("VERSION"),
     Column::new("PERMISSIONS"),
+    Column::new("REMEMBERS").priority(35),
     Column::new("RESUME"),
     Column::new("HEADLESS"),
     Column::new("SIGNALS").priority(40),

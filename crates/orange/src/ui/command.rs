@@ -100,6 +100,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         }
         Action::ListDeleted {} => "orange task restore".to_owned(),
         Action::ListHarnesses {} => "orange harness list".to_owned(),
+        Action::ListPermissions {} => "orange permissions list".to_owned(),
         Action::ListRescues { task } => format!("orange task rescue list {}", named(task)),
         Action::ListSettings {} => "orange config show".to_owned(),
         Action::ListTasks {} => "orange task list --all".to_owned(),

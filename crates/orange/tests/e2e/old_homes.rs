@@ -223,6 +223,8 @@ fn journals_of_older_versions_are_read_without_loss_and_fold_to_what_is_shown() 
 
 /// Events that no home of an older version has yet.
 const NEWER_EVENTS: &[&str] = &[
+    "permission.added",
+    "permission.removed",
     "rescue.restored",
     "review.started",
     "review.passed",

@@ -20,7 +20,7 @@ use super::words::without_invisible;
 use super::{Occasion, Prepared};
 use crate::error::Result;
 use crate::headless::{Request, Way, text_of};
-use crate::runs::{IN_ITS_WINDOW, RunFolder, Signal, SignalKind};
+use crate::runs::{IN_ITS_WINDOW, RunFolder, Signal, SignalKind, Subject};
 use limits::{limit_in, with_limit};
 use orange_core::config::{Effort, Permissions};
 use orange_core::naming::shell_word;
@@ -73,6 +73,7 @@ const FACTS: &Facts = &Facts {
         delivery: "typed and confirmed",
         resume: true,
         permissions: Some(ALL_MODES),
+        remembers: true,
         usage: Some("tokens and cost"),
         headless: true,
         usage_limits: true,
@@ -181,6 +182,10 @@ impl Kind for Claude {
         }
         folder.give_signal(&signal)?;
         Ok(None)
+    }
+
+    fn subject<'v>(&self, tool: &str, input: &'v Value) -> Option<Subject<'v>> {
+        questions::subject(tool, input)
     }
 
     fn hooks_program(&self, run: &Path) -> Option<String> {

@@ -1,6 +1,6 @@
 //! What Claude Code asks: read from the report of its hook, answered as it wants answers, and seen to be over.
 
-use crate::runs::{Answer, Asked, Question, SignalKind};
+use crate::runs::{Answer, Asked, Question, SignalKind, Subject};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,12 +23,31 @@ pub(super) fn question(report: &Value, text: &str) -> Option<Question> {
         ASKS_WORDS => asked_in(&input),
         _ => Vec::new(),
     };
+    let cwd = report.get("cwd").and_then(Value::as_str);
     Some(Question {
         tool: tool.to_owned(),
         input,
+        cwd: cwd.unwrap_or_default().to_owned(),
         asked,
         ..Question::new(text.to_owned())
     })
+}
+
+/// What a tool would be used on. A command that comes with more than these, outside of claude's sandbox say, is another one.
+pub(super) fn subject<'v>(tool: &str, input: &'v Value) -> Option<Subject<'v>> {
+    const OF_COMMANDS: &[&str] = &["command", "description", "timeout", "run_in_background"];
+    let text = |name: &str| input.get(name).and_then(Value::as_str);
+    let file = match tool {
+        ASKS_WORDS => return None,
+        "Bash" => {
+            let command = text("command").filter(|_| Subject::has_only(input, OF_COMMANDS));
+            return Some(command.map_or(Subject::Input, Subject::Command));
+        }
+        "Edit" | "MultiEdit" | "Read" | "Write" => text("file_path"),
+        "NotebookEdit" => text("notebook_path"),
+        _ => None,
+    };
+    Some(file.map_or(Subject::Input, Subject::File))
 }
 
 /// What a person is asked for in words.
@@ -152,11 +171,26 @@ mod tests {
             allow: true,
             message: String::new(),
             answers: vec!["B".into()],
+            rule: None,
         };
         let reply: Value = serde_json::from_str(&reply(&question, &answer)).unwrap();
         let decision = &reply["hookSpecificOutput"]["decision"];
         assert_eq!(decision["updatedInput"]["answers"]["Which?"], "B");
         assert_eq!(decision["behavior"], "allow");
+    }
+
+    #[test]
+    fn what_a_tool_is_used_on() {
+        let command = json!({"command": "ls", "description": "look", "timeout": 5});
+        assert_eq!(subject("Bash", &command), Some(Subject::Command("ls")));
+        let more = json!({"command": "ls", "dangerouslyDisableSandbox": true});
+        assert_eq!(subject("Bash", &more), Some(Subject::Input));
+        let unused = json!({"command": "ls", "dangerouslyDisableSandbox": false});
+        assert_eq!(subject("Bash", &unused), Some(Subject::Command("ls")));
+        let file = json!({"file_path": "/x", "content": "y"});
+        assert_eq!(subject("Write", &file), Some(Subject::File("/x")));
+        assert_eq!(subject("WebFetch", &json!({})), Some(Subject::Input));
+        assert_eq!(subject(ASKS_WORDS, &json!({})), None);
     }
 
     #[test]

@@ -9,9 +9,10 @@ use super::probe::{Login, Probe, Version};
 use super::supports::{ALL_MODES, Supports};
 use super::{Occasion, Prepared};
 use crate::error::Result;
-use crate::headless::{Request, Way};
+use crate::headless::{Request, Way, text_of};
+use crate::runs::Subject;
 use orange_core::config::Effort;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,7 @@ const FACTS: &Facts = &Facts {
         delivery: "by the extension",
         resume: true,
         permissions: Some(ALL_MODES),
+        remembers: true,
         usage: Some("tokens and cost"),
         headless: true,
         usage_limits: true,
@@ -87,6 +89,19 @@ impl Kind for Pi {
             shared: vec![(EXTENSION, SOURCE)],
             ..Prepared::default()
         })
+    }
+
+    fn subject<'v>(&self, tool: &str, input: &'v Value) -> Option<Subject<'v>> {
+        let subject = match tool {
+            "bash" if Subject::has_only(input, &["command", "timeout"]) => {
+                text_of(input, "command").map(Subject::Command)
+            }
+            "edit" | "write" => text_of(input, "path")
+                .or_else(|| text_of(input, "file_path"))
+                .map(Subject::File),
+            _ => None,
+        };
+        Some(subject.unwrap_or(Subject::Input))
     }
 
     fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {

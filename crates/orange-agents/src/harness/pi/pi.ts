@@ -236,7 +236,7 @@ export default function (pi: any) {
     const at = now();
     mkdirSync(`${orange.folder}/questions`, { recursive: true });
     const path = `${orange.folder}/questions/${id}.json`;
-    writeFileSync(`${path}.pi`, JSON.stringify({ id, at, text, tool: event.toolName, input: event.input }));
+    writeFileSync(`${path}.pi`, JSON.stringify({ id, at, text, tool: event.toolName, input: event.input, cwd: context.cwd ?? process.cwd() }));
     renameSync(`${path}.pi`, path);
     signal("permission-asked", { at, text, question: id });
     const closed = new AbortController();
@@ -253,7 +253,7 @@ export default function (pi: any) {
     const answer = await Promise.race([outside, here]);
     clearInterval(look);
     closed.abort();
-    const words = answer.allow ? "allowed" : answer.message ? `denied: ${answer.message}` : "denied";
+    const words = answer.rule ? `allowed by rule ${answer.rule}` : answer.allow ? "allowed" : answer.message ? `denied: ${answer.message}` : "denied";
     signal("working", { question: id, text: answer.outside ? words : "answered in its window" });
     return answer;
   };

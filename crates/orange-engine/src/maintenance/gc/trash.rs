@@ -61,7 +61,7 @@ pub(crate) fn sweep_trash(call: &Call, remove: bool) -> Result<Swept> {
             Some(_project) => {
                 let gone = remove_trashed(call, &folder);
                 if let (Ok(()), Some(task)) = (&gone, task) {
-                    forget_seals_of(call, &task.id);
+                    forget_rows_of(call, &task.id);
                 }
                 swept.note(item, if_there(gone));
             }
@@ -109,8 +109,8 @@ fn deleted_at(folder: &Path) -> Option<Timestamp> {
     deleted.map(|event| event.timestamp)
 }
 
-/// Forgets the seals of a task that was removed for good, unless there is another copy of it.
-fn forget_seals_of(call: &Call, id: &str) {
+/// Forgets the seals and the rules of a task that was removed for good, unless there is another copy of it.
+fn forget_rows_of(call: &Call, id: &str) {
     let mut trash = task_folders(&call.store.trash()).into_iter();
     let in_trash = trash.any(|folder| trash::task_in(&folder).is_some_and(|task| task.id == id));
     let known = call.index().and_then(|index| index.by_id_prefix(id));
@@ -118,9 +118,12 @@ fn forget_seals_of(call: &Call, id: &str) {
     if in_trash || is_there {
         return;
     }
-    let forgotten = call.with_database(|database| database.forget_journal_seal(id));
+    let forgotten = call.with_database(|database| {
+        database.forget_journal_seal(id)?;
+        database.forget_rules_of_task(id)
+    });
     if let Err(error) = forgotten {
-        tracing::warn!(%error, "the seals of a removed task are still remembered");
+        tracing::warn!(%error, "the seals or rules of a removed task are still remembered");
     }
 }
 

@@ -184,6 +184,7 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
         allow,
         message: args.message.clone().unwrap_or_default(),
         answers: Vec::new(),
+        rule: None,
     };
     if args.deny {
         return Ok(plain(false));
