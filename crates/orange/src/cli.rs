@@ -4,7 +4,7 @@ mod suggestions;
 
 use crate::commands::{
     agent, completions, config, demo, doctor, gc, harness, headless, help, inbox, log, man,
-    project, prompt, search, sim, status, task, watch, workflow, workspace,
+    permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
 use crate::help::{groups, of_tasks};
@@ -113,6 +113,12 @@ pub(crate) enum Command {
     /// Look at the agent CLIs that Orange can start
     #[command(subcommand, after_help = "Example:\n  orange harness list")]
     Harness(harness::HarnessCommand),
+    /// Look at what agents may do without asking again
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange permissions list\n  orange permissions remove 1"
+    )]
+    Permissions(permissions::PermissionsCommand),
     /// Look at settings and change them
     #[command(
         subcommand,

@@ -12,6 +12,7 @@ pub(crate) mod help;
 pub(crate) mod inbox;
 pub(crate) mod log;
 pub(crate) mod man;
+pub(crate) mod permissions;
 pub(crate) mod project;
 pub(crate) mod prompt;
 pub(crate) mod search;
@@ -60,6 +61,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Task(command) | Command::Verb(command) => task::run(&open()?, *command),
         Command::Workspace(command) => workspace::run(&open()?, &command),
         Command::Prompt(command) => prompt::run(&open()?, &command),
+        Command::Permissions(command) => permissions::run(&open()?, &command),
         Command::Config(command) => config::run(&open()?, &command),
         Command::Doctor(args) => doctor::run(&open()?, &args),
         Command::Gc(args) => gc::run(&open()?, &args),
@@ -97,6 +99,9 @@ fn only_reads(command: &Command) -> bool {
         Command::Task(command) | Command::Verb(command) => task::only_reads(command),
         Command::Project(command) => matches!(command, project::ProjectCommand::List),
         Command::Workspace(command) => matches!(command, workspace::WorkspaceCommand::List(_)),
+        Command::Permissions(command) => {
+            matches!(command, permissions::PermissionsCommand::List(_))
+        }
         _ => false,
     }
 }

@@ -2,6 +2,7 @@
 //! `ORANGE_COMPLETE` set and the words of the line behind `--`, the one to complete last; an answer is a line.
 //! Nobody wants messages in the middle of a command line: whatever goes wrong, there is just nothing to offer.
 
+mod permissions;
 mod rescues;
 mod settings;
 mod tasks;
@@ -16,6 +17,7 @@ use clap_complete::CompletionCandidate;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
+pub(crate) use permissions::rules;
 pub(crate) use rescues::rescues;
 pub(crate) use settings::{assignments, keys, keys_in_file, setting_values};
 pub(crate) use tasks::{Wanted, tasks};

@@ -16,7 +16,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("Projects and workspaces", "project workspace export import"),
     (
         "Agents",
-        "harness prompt workflow headless sim demo install mcp",
+        "harness permissions prompt workflow headless sim demo install mcp",
     ),
     ("Orange itself", "config doctor log gc help completions man"),
 ];

@@ -5,6 +5,7 @@ use crate::cli::{PI_ANTHROPIC, Place, Variables, claude_env, pi_env};
 use crate::model::{Model, edit, say, shell, tool, write};
 use crate::shown::shown;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -140,6 +141,20 @@ impl Desk {
         events.iter().filter(raised).count()
     }
 
+    /// How often a person was asked for this.
+    fn asked_for(&self, what: &str) -> usize {
+        let shown = self.orange(&["task", "show", "TASK-001", "--history", "--json"]);
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let events = shown["task"]["history"].as_array().unwrap();
+        let is_it = |event: &&Value| {
+            let reason = event["reason"].as_str().unwrap_or_default();
+            event["type"] == "attention.raised"
+                && event["question"].is_string()
+                && reason.contains(what)
+        };
+        events.iter().filter(is_it).count()
+    }
+
     fn screen(&self) -> String {
         self.orange(&["task", "peek", "TASK-001"])
     }
@@ -222,6 +237,95 @@ fn claude_is_answered_from_the_command_line() {
 fn pi_is_answered_from_the_command_line() {
     answered_from_the_command_line(Cli::Pi);
     shown("pi", "permission-asked");
+}
+
+impl Desk {
+    /// The settings of the user, of the agent and of the repository, by name. Not what the agent notes of its conversations.
+    fn settings(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        let slot = self.file(".");
+        let mut open = vec![self.place.home(), self.place.repository(), slot];
+        while let Some(folder) = open.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                let name = name.to_string_lossy().into_owned();
+                let is_own = path.starts_with(self.place.home().join("orange"));
+                let is_agents = ["settings", "models", "auth", "keybindings", "trust"];
+                if entry.file_type().unwrap().is_dir() && name != ".git" && !is_own {
+                    open.push(path);
+                } else if is_agents.iter().any(|part| name.contains(part)) {
+                    found.insert(path.clone(), fs::read_to_string(&path).unwrap_or_default());
+                }
+            }
+        }
+        found
+    }
+
+    /// What claude remembers by itself of tools that were allowed.
+    fn remembered_by_claude(&self) -> Vec<Value> {
+        let file = self.place.home().join(".claude/.claude.json");
+        let known: Value = match fs::read_to_string(file) {
+            Ok(text) => serde_json::from_str(&text).unwrap(),
+            Err(_) => return Vec::new(),
+        };
+        let projects = known["projects"].as_object().cloned().unwrap_or_default();
+        let tools = projects
+            .values()
+            .filter_map(|project| project["allowedTools"].as_array());
+        tools.flatten().cloned().collect()
+    }
+}
+
+/// Asked once, then never again for the same, until the rule is removed; and nothing of it in the agent's own settings.
+fn remembered(cli: Cli) {
+    let steps = [
+        shell("touch one.txt"),
+        shell("rm one.txt"),
+        shell("touch one.txt"),
+        shell("touch two.txt"),
+        say("That is all."),
+    ];
+    let desk = Desk::new(cli, "ask", steps);
+    desk.until_asked("touch one.txt");
+    let before = desk.settings();
+    assert!(!before.is_empty());
+    let said = desk.orange(&["task", "answer", "TASK-001", "--always"]);
+    assert!(said.contains("orange permissions remove 1"), "{said}");
+    desk.until_asked("rm one.txt");
+    assert!(desk.file("one.txt").exists());
+    desk.orange(&["task", "answer", "TASK-001", "--allow"]);
+    // The same command again is not asked for, another one is.
+    desk.until_asked("touch two.txt");
+    assert!(desk.file("one.txt").exists());
+    assert_eq!(desk.asked_for("touch one.txt"), 1);
+    let history = desk.orange(&["task", "show", "TASK-001", "--history", "--json"]);
+    assert!(history.contains("allowed by rule 1: "), "{history}");
+    desk.orange(&["task", "answer", "TASK-001", "--deny"]);
+    desk.until("its turn is over", || {
+        !desk.attention().contains("asks") && desk.told("touch two.txt")
+    });
+    assert_eq!(desk.settings(), before);
+    assert_eq!(desk.remembered_by_claude(), [Value::Null; 0]);
+
+    desk.orange(&["permissions", "remove", "1"]);
+    desk.model
+        .when("Go on now", [shell("touch one.txt"), say("That is all.")]);
+    desk.orange(&["task", "send", "TASK-001", "Go on now"]);
+    desk.until_asked("touch one.txt");
+    assert_eq!(desk.asked_for("touch one.txt"), 2);
+    desk.orange(&["task", "answer", "TASK-001", "--deny"]);
+}
+
+#[test]
+fn claude_does_not_ask_again_for_what_was_allowed_for_good() {
+    remembered(Cli::Claude);
+    shown("claude", "permission-remembered");
+}
+
+#[test]
+fn pi_does_not_ask_again_for_what_was_allowed_for_good() {
+    remembered(Cli::Pi);
+    shown("pi", "permission-remembered");
 }
 
 /// What is told just after an answer arrives, and is known to have arrived.

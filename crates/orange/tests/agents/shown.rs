@@ -15,6 +15,7 @@ const CAPABILITIES: &[&str] = &[
     "delivery",
     "interrupt",
     "permission-asked",
+    "permission-remembered",
     "usage-limit",
     "retry",
     "no-dialogs",

@@ -91,6 +91,8 @@ situations! {
     help_of_a_task_with_a_rescue: "rescued",
     help_of_an_agent_that_wants_words: "asked for words",
     help_of_an_agent_that_wants_permission: "asked for permission",
+    help_of_an_agent_that_asks_for_a_command: "asked for a command",
+    help_of_rules_for_agents: "allowed for good",
     help_of_an_agent_that_crashed: "crashed",
     help_of_a_task_in_the_trash: "deleted",
     help_of_another_repository: "another repository",

@@ -44,6 +44,7 @@ fn commands_in_groups_and_topics() {
 
     Agents:
       harness         Look at the agent CLIs that Orange can start
+      permissions     Look at what agents may do without asking again
       prompt          Look at what agents are told
       workflow        Look at a workflow's table
       headless        Let an agent take one turn without a terminal, here

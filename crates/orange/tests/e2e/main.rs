@@ -89,6 +89,7 @@ mod no_commands;
 mod old_homes;
 mod output;
 mod payloads;
+mod permissions;
 mod pool;
 mod pool_stress;
 mod project;

@@ -1,16 +1,19 @@
 //! `orange task answer`: what an agent asks, and a person's answer.
 
-use super::{talk, update};
-use crate::completion::{Wanted, tasks};
+use super::{talk, update, word};
+use crate::commands::permissions::whom;
+use crate::completion::{Wanted, tasks, words};
 use crate::output;
 use crate::session::Session;
 use crate::ui::command::command;
 use crate::ui::{Extent, clean, clean_block, wrapped};
 use clap::Args;
+use orange_core::allow_rule::Scope;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_engine::runs::Answer;
+use orange_engine::verbs::answer::Always;
 use orange_engine::verbs::answer_clarification::{answer_clarification, questions_in_file};
 use orange_engine::views::results::OpenQuestion;
 use orange_engine::views::{TaskResult, TaskView, task};
@@ -27,9 +30,14 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 #[command(after_help = "\
 Without an answer it shows what is asked. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
 
+--always allows exactly what is asked, now and from now on: the same command in the same folder, the same file, the same input of a tool. --matching allows more: \"npm test *\" every command that begins so and has no shell operators, \"src/*\" every file below a folder. `orange permissions` shows and removes what was allowed.
+
 Examples:
   orange task answer TASK-001
   orange task answer TASK-001 --question 4f1c09ab27de --allow
+  orange task answer TASK-001 --always                  and never ask for this again
+  orange task answer TASK-001 --always=project          nor in any other task of the project
+  orange task answer TASK-001 --always --matching \"npm test *\"
   orange task answer TASK-001 --deny --message \"use npm ci instead\"
   orange task answer TASK-001 \"the blue one\"")]
 pub(crate) struct AnswerArgs {
@@ -37,11 +45,23 @@ pub(crate) struct AnswerArgs {
     #[arg(add = tasks(Wanted::InSession))]
     id: String,
     /// The words it asks for; one of its options, or your own. One argument per question if it asks several
-    #[arg(value_name = "TEXT", conflicts_with_all = ["allow", "deny"])]
+    #[arg(value_name = "TEXT", conflicts_with_all = ["allow", "deny", "always"])]
     text: Vec<String>,
     /// Allow it
     #[arg(long, conflicts_with = "deny")]
     allow: bool,
+    /// Allow it, now and from now on: for this task, or with =project for all tasks of its project
+    #[arg(long, value_name = "SCOPE", num_args = 0..=1, require_equals = true, default_missing_value = "task")]
+    #[arg(value_parser = word::<Scope>, add = words(Scope::WORDS), conflicts_with = "deny")]
+    always: Option<Scope>,
+    /// With --always: every command that begins so (`npm test *`), or every file below a folder (`src/*`)
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        requires = "always",
+        allow_hyphen_values = true
+    )]
+    matching: Option<String>,
     /// Refuse it
     #[arg(long)]
     deny: bool,
@@ -50,7 +70,7 @@ pub(crate) struct AnswerArgs {
         long,
         value_name = "TEXT",
         requires = "deny",
-        conflicts_with = "allow",
+        conflicts_with_all = ["allow", "always"],
         allow_hyphen_values = true
     )]
     message: Option<String>,
@@ -67,7 +87,7 @@ struct Questions<'a> {
 
 pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     let place = session.task(Some(&args.id))?;
-    let says = args.allow || args.deny || !args.text.is_empty();
+    let says = args.allow || args.deny || args.always.is_some() || !args.text.is_empty();
     if says {
         session.people_only("answer questions")?;
     }
@@ -87,6 +107,9 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
         });
     }
     let asked = chosen(&task, &open, args.question.as_deref())?;
+    if let Some(scope) = args.always {
+        return allow_always(session, &task, asked, scope, args.matching.as_deref());
+    }
     let answer = answer(&task, asked, args)?;
     verbs::answer::answer(&session.call, &task, asked, &answer, TIMEOUT)?;
     let message = format!(
@@ -119,7 +142,7 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
             format!("{label} asks in TASK.md:\n{}", lines.collect::<String>())
         }
     };
-    if args.allow || args.deny {
+    if args.allow || args.deny || args.always.is_some() {
         return Err(err!(Usage, "{label} asks for words, not for a yes or no")
             .hint("give your answer after the task, as text"));
     }
@@ -137,6 +160,38 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
         output::print(&wrapped(&shown, Extent::stdout()));
     }
     update::finish(session, &changed, &update::moved(&changed), None)
+}
+
+/// Allows what is asked and remembers it, and says what that means.
+fn allow_always(
+    session: &Session,
+    task: &Task,
+    asked: &OpenQuestion,
+    scope: Scope,
+    matching: Option<&str>,
+) -> Result<()> {
+    let (label, question) = (task.label(), &asked.question);
+    if !question.asked.is_empty() {
+        let text = clean(&question.text);
+        return Err(err!(Usage, "{label} asks for words: {text}")
+            .hint("--always is for what needs a yes or no; give the words after the task"));
+    }
+    let always = Always { scope, matching };
+    let permission = verbs::answer::answer_always(&session.call, task, asked, &always, TIMEOUT)?;
+    let message = format!("{label}: allowed ({})", clean(&question.text));
+    let result = TaskResult {
+        question: Some(asked),
+        permission: Some(&permission),
+        state: Some("answered"),
+        ..TaskResult::new(task, &message)
+    };
+    session.finish(result, || {
+        let (number, whom) = (permission.number, whom(&permission));
+        let allows = clean(&permission.allows);
+        format!(
+            "{message}\nfrom now on without asking, for {whom}: {allows} (rule {number})\nto take it back: orange permissions remove {number}\n"
+        )
+    })
 }
 
 /// The one that was named, or the only one.
@@ -238,7 +293,11 @@ fn shown(task: &Task, asked: &OpenQuestion) -> String {
             "{label}: its {role} asks permission: {}",
             clean(&question.text)
         );
-        "--allow, or --deny [--message TEXT]"
+        if question.tool.is_empty() {
+            "--allow, or --deny [--message TEXT]"
+        } else {
+            "--allow, --always, or --deny [--message TEXT]"
+        }
     } else {
         let _ = writeln!(text, "{label}: its {role} asks:");
         for one in &question.asked {

@@ -253,6 +253,11 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
     if let Some(mode) = permissions(&facts.permission_mode).filter(|_| is_all) {
         lines.add("permissions", mode);
     }
+    if let Some(count) = facts.permission_rules {
+        let (count, label) = (counted(count.get(), "rule"), task.label());
+        let words = format!("{count}: `orange permissions list --task {label}`");
+        lines.add("not asked", words);
+    }
     for (name, links) in [
         ("blocked by", &view.blockers),
         ("blocks", &view.blocks),

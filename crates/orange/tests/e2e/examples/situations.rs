@@ -121,6 +121,25 @@ until orange task answer TASK-001; do sleep 0.05; done",
         stand_ins: &[],
     },
     Situation {
+        name: "asked for a command",
+        of: &["--always"],
+        before: "\
+printf 'harness:\\n  mine:\\n    command: [asking, npm test]\\n    like: claude\\n' >>~/orange/config.yaml
+orange new 'Add a login form' --harness mine --permissions ask
+until orange task answer TASK-001; do sleep 0.05; done",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "allowed for good",
+        of: &["orange permissions"],
+        before: "\
+printf 'harness:\\n  mine:\\n    command: [asking, npm test, make]\\n    like: claude\\n' >>~/orange/config.yaml
+orange new 'Add a login form' --harness mine --permissions ask
+until orange task answer TASK-001 --always; do sleep 0.05; done
+until orange task answer TASK-001 --always; do sleep 0.05; done",
+        stand_ins: &[],
+    },
+    Situation {
         name: "asked for permission",
         of: &["task answer"],
         before: "\

@@ -14,8 +14,8 @@ struct Stage {
 
 /// A task whose worker asks; nothing else is done.
 const ASKS: &str = "\
-printf 'worker:\\n  - ask permission: \"Bash: npm install\"\\n  - wait for: {file: never}\\n' >../asks.yaml
-orange new 'Add a login form' --harness \"sim:$(realpath ../asks.yaml)\"
+printf 'harness:\\n  mine:\\n    command: [asking, npm install, npm test]\\n    like: claude\\n' >>~/orange/config.yaml
+orange new 'Add a login form' --harness mine --permissions ask
 until orange task answer TASK-001; do sleep 0.05; done";
 
 /// A remote that has what is committed.
@@ -53,7 +53,13 @@ until orange task answer TASK-003; do sleep 0.05; done",
     Stage {
         document: "docs/agents.md",
         bare: false,
-        before: &[("", ASKS)],
+        before: &[
+            ("", ASKS),
+            (
+                "orange task answer TASK-001 --always",
+                "until orange task answer TASK-001; do sleep 0.05; done",
+            ),
+        ],
     },
     Stage {
         document: "docs/harnesses.md",

@@ -27,6 +27,7 @@ echo '{"type":"message_end","message":{"role":"assistant","content":[{"type":"te
 echo '{"type":"agent_settled"}'"#,
     ),
     ("saved", SAVED),
+    ("asking", ASKING),
     ("code", "test -d \"$2\""),
     ("jq", "grep -q ."),
     ("notify-send", "test -n \"$1\""),
@@ -49,6 +50,15 @@ Orange-Head: $(git rev-parse HEAD)")
 name=$(echo "$2T$3.000Z" | tr -d :-)
 git update-ref "refs/orange/rescue/$id/$name" "$commit"
 git reset -q --hard"#;
+
+/// An agent like claude that asks for commands, its own arguments, and then waits.
+const ASKING: &str = r#"orange signal prompt-taken --text x
+for command; do
+  case $command in -*) break ;; esac
+  printf '{"hook_event_name":"PermissionRequest","session_id":"1","cwd":"%s","tool_name":"Bash","tool_input":{"command":"%s"}}' "$PWD" "$command" |
+    orange signal --from claude >/dev/null
+done
+exec cat"#;
 
 /// How a line is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
