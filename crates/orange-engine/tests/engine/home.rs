@@ -341,17 +341,6 @@ impl TestHome {
             .started
     }
 
-    pub(crate) fn delete(&self, task: &TestTask) {
-        self.person(|call| delete::delete(call, task.place.clone()))
-            .ok();
-    }
-
-    pub(crate) fn restore(&self, task: &TestTask) {
-        let ids = [task.id.clone()];
-        self.person(|call| restore::restore(call, &ids, Some("shop"))?.remove(0))
-            .ok();
-    }
-
     pub(crate) fn retry_hooks(&self, task: &TestTask) -> Outcome<Vec<String>> {
         self.person(|call| {
             let (done, tried) = change::retry_hooks(call, task.place.clone())?;
@@ -403,16 +392,6 @@ impl TestHome {
     pub(crate) fn permissions(&self, wanted: &permission_views::Wanted) -> Vec<PermissionRow> {
         self.person(|call| permission_views::permissions(call, wanted))
             .value()
-    }
-
-    pub(crate) fn delete(&self, task: &TestTask) {
-        self.person(|call| delete::delete(call, task.place.clone()))
-            .ok();
-    }
-
-    pub(crate) fn restore(&self, task: &TestTask) {
-        self.person(|call| restore::restore(call, std::slice::from_ref(&task.id), None))
-            .ok();
     }
 
     /// Removes what has been in the trash for too long. The files are as old as the clock says.

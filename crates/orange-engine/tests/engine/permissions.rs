@@ -130,11 +130,11 @@ fn rules_go_with_their_task_from_the_trash() {
     let home = TestHome::new();
     let task = home.create("one");
     let number = add(&home, &task, Scope::Task, "npm test").value().number;
-    home.delete(&task);
+    home.delete(&task).ok();
     assert_eq!(all(&home), [""; 0]);
-    home.restore(&task);
+    home.restore(&task.id, None).ok();
     assert_eq!(all(&home), ["npm test"]);
-    home.delete(&task);
+    home.delete(&task).ok();
     let stored = || {
         let database = Database::open(&home.folder()).unwrap();
         database.rule(number).unwrap()

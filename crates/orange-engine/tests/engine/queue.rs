@@ -155,13 +155,13 @@ fn a_task_from_the_trash_waits_again_as_it_did() {
     let waits = queued(&home, "waits", |_| {});
     let left = home.create("left");
     for task in [&waits, &left] {
-        home.delete(task);
+        home.delete(task).ok();
     }
     end(&home, &first);
     assert_eq!(home.look_at_queue(), 0);
-    home.restore(&left);
+    home.restore(&left.id, Some("shop")).ok();
     assert_eq!(home.look_at_queue(), 0);
-    home.restore(&waits);
+    home.restore(&waits.id, Some("shop")).ok();
     assert_eq!(home.look_at_queue(), 1);
     assert!(has_started(&home, &waits));
     assert!(!has_started(&home, &left));
