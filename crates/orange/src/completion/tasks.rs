@@ -102,7 +102,7 @@ impl Line {
     }
 }
 
-/// Tasks of other projects by their keys, where only one of them has that key.
+/// Tasks of other projects by keys that tell the project: none that begins as those of most do, or that two of them have.
 fn by_key_elsewhere<'t>(
     tasks: &'t [Listed],
     here: Option<&str>,
@@ -111,7 +111,10 @@ fn by_key_elsewhere<'t>(
     let elsewhere = |task: &&Listed| here != Some(task.project.as_str());
     let keyed = tasks.iter().filter(elsewhere);
     let mut found: Vec<(String, &Listed)> = keyed
-        .filter_map(|task| Some((task.key?.to_string(), task)))
+        .filter_map(|task| {
+            let key = task.key.filter(|key| !key.prefix.is_default())?;
+            Some((key.to_string(), task))
+        })
         .filter(|(key, _)| begins(key, begun))
         .collect();
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
