@@ -16,6 +16,7 @@ pub mod list;
 pub mod permissions;
 pub mod projects;
 pub mod prompts;
+pub mod questions;
 pub mod quick_reads;
 pub mod results;
 pub mod search;

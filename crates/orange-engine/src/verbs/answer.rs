@@ -11,12 +11,13 @@ use crate::store::Place;
 use crate::tx::TaskTx;
 use crate::verbs::{handle_signals, permissions};
 use crate::views::PermissionRow;
+use crate::views::questions::open_questions;
 use crate::views::results::OpenQuestion;
 use crate::views::task;
 use crate::{access, allow_rules, sessions};
 use orange_core::allow_rule::{AllowRule, Scope};
 use orange_core::history::payload::{AgentAnswered, AttentionNote};
-use orange_core::history::{Event, EventType, History, Payload};
+use orange_core::history::{Event, EventType, Payload};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
 use orange_core::{Action, text};
@@ -30,23 +31,6 @@ pub fn questions(call: &Call, place: Place) -> Result<(Task, Vec<OpenQuestion>)>
         return Err(nothing_asked(call, &view.task, &open_runs(&view.history)));
     }
     Ok((view.task, found))
-}
-
-/// What the agents of a task ask and can be answered from here.
-pub fn open_questions(call: &Call, history: &History) -> Vec<OpenQuestion> {
-    let mut found = Vec::new();
-    for run in open_runs(history) {
-        let folder = sessions::run_folder(call, &run.id);
-        if !folder.is_alive() {
-            continue;
-        }
-        let questions = folder.questions().into_iter();
-        found.extend(questions.map(|question| OpenQuestion {
-            run: run.clone(),
-            question,
-        }));
-    }
-    found
 }
 
 fn nothing_asked(call: &Call, task: &Task, runs: &[Run]) -> Error {

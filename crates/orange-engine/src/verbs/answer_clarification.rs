@@ -6,19 +6,8 @@ use crate::error::{Result, err};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
 use crate::views::task::TaskView;
-use orange_core::artifact::section;
 use orange_core::workflow::Intent;
 use orange_core::{Action, text};
-
-/// The questions of a task that waits for a person's words, as its TASK.md has them; None for any other task.
-pub fn questions_in_file(view: &TaskView) -> Option<String> {
-    if !view.task.offers(Intent::Answer) {
-        return None;
-    }
-    let asked = section(&view.body, "Questions");
-    let asked = asked.and_then(|section| view.body.get(section.content));
-    Some(asked.unwrap_or_default().trim().to_owned())
-}
 
 /// Tells the worker, which is started again if it is gone, and lets the task go on.
 pub fn answer_clarification(call: &Call, view: &TaskView, words: &str) -> Result<Changed> {

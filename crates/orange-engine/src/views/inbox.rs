@@ -3,9 +3,8 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::list::{Filter, Listed};
-use crate::verbs::answer;
-use crate::verbs::answer_clarification::questions_in_file;
 use crate::views::list;
+use crate::views::questions::{open_questions, questions_in_file};
 use crate::views::results::OpenQuestion;
 use crate::views::task::{self, TaskView};
 use crate::views::why::{self, Explanation};
@@ -102,7 +101,7 @@ fn since(view: &TaskView) -> Option<Timestamp> {
 
 /// What is asked in an agent's window and can be answered from here; else what stands in TASK.md for the person.
 fn questions(call: &Call, view: &TaskView) -> Vec<String> {
-    let open = answer::open_questions(call, &view.history);
+    let open = open_questions(call, &view.history);
     if !open.is_empty() {
         return open.iter().map(question_text).collect();
     }

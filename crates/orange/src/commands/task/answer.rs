@@ -14,7 +14,8 @@ use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_engine::runs::Answer;
 use orange_engine::verbs::answer::Always;
-use orange_engine::verbs::answer_clarification::{answer_clarification, questions_in_file};
+use orange_engine::verbs::answer_clarification::answer_clarification;
+use orange_engine::views::questions::{open_questions, questions_in_file};
 use orange_engine::views::results::OpenQuestion;
 use orange_engine::views::{TaskResult, TaskView, task};
 use orange_engine::{Result, err, verbs};
@@ -92,7 +93,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
         session.people_only("answer questions")?;
     }
     let view = task::view(&session.call, place.clone())?;
-    let in_window = !verbs::answer::open_questions(&session.call, &view.history).is_empty();
+    let in_window = !open_questions(&session.call, &view.history).is_empty();
     if let Some(asked) = questions_in_file(&view).filter(|_| !in_window) {
         return clarification(session, args, &view, &asked);
     }

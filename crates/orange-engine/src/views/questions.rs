@@ -1,0 +1,37 @@
+//! What agents ask a person: in their windows, and in TASK.md.
+
+use crate::call::Call;
+use crate::sessions;
+use crate::views::results::OpenQuestion;
+use crate::views::task::TaskView;
+use orange_core::artifact::section;
+use orange_core::history::History;
+use orange_core::runs::open_runs;
+use orange_core::workflow::Intent;
+
+/// What the agents of a task ask and can be answered from here.
+pub fn open_questions(call: &Call, history: &History) -> Vec<OpenQuestion> {
+    let mut found = Vec::new();
+    for run in open_runs(history) {
+        let folder = sessions::run_folder(call, &run.id);
+        if !folder.is_alive() {
+            continue;
+        }
+        let questions = folder.questions().into_iter();
+        found.extend(questions.map(|question| OpenQuestion {
+            run: run.clone(),
+            question,
+        }));
+    }
+    found
+}
+
+/// The questions of a task that waits for a person's words, as its TASK.md has them; None for any other task.
+pub fn questions_in_file(view: &TaskView) -> Option<String> {
+    if !view.task.offers(Intent::Answer) {
+        return None;
+    }
+    let asked = section(&view.body, "Questions");
+    let asked = asked.and_then(|section| view.body.get(section.content));
+    Some(asked.unwrap_or_default().trim().to_owned())
+}
