@@ -17,10 +17,13 @@ fn two_projects() -> TestEnvironment {
 #[test]
 fn a_prefix_is_chosen_shown_and_changed() {
     let env = TestEnvironment::unregistered();
-    assert_snapshot!(env.orange(["project", "add", ".", "--prefix", "api"]), @"registered project shop at [TMP]/shop (default branch main, 2 workspaces, new keys API-…)");
+    assert_snapshot!(env.orange(["project", "add", ".", "--prefix", "api"]), @"
+    registered project shop at [TMP]/shop (default branch main, new keys API-…)
+    5 workspaces; change it with `orange project update shop --pool-size N`
+    ");
     assert_snapshot!(env.orange(["project", "list"]), @"
     PROJECT  PREFIX  BRANCH  WORKSPACES  PERMISSIONS  PATH
-    shop     API     main    2           -            [TMP]/shop
+    shop     API     main    5           -            [TMP]/shop
     ");
     let told = env.orange(["project", "list", "--json"]).ok().json();
     assert_eq!(told["projects"][0]["prefix"], "API");
@@ -74,7 +77,8 @@ fn a_prefix_that_another_project_has_is_noted() {
     let env = two_projects();
     let tools = env.init_repository("tools");
     assert_snapshot!(env.call(["project", "add", "--prefix", "API"]).at(&tools).run(), @"
-    registered project tools at [TMP]/tools (default branch main, 2 workspaces, new keys API-…)
+    registered project tools at [TMP]/tools (default branch main, new keys API-…)
+    5 workspaces; change it with `orange project update tools --pool-size N`
     ------- stderr -------
     note: the prefix API is also that of shop: outside of a project a key alone is ambiguous, so write tools:API-001
     ");
