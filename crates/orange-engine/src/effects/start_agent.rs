@@ -95,7 +95,7 @@ pub(crate) fn begin(tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
         let pane = open_window(&tmux, tx, &spec)?;
         folder.note_pane(&pane)?;
         crash_point("spawn.opened");
-        if let Err(error) = wait_for_start(&task, &folder, &tmux, &pane) {
+        if let Err(error) = wait_for_start(task, &folder, &tmux, &pane) {
             abandon(call, &tmux, &pane, &begin.run)?;
             return Err(error);
         }
