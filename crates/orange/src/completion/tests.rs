@@ -20,6 +20,7 @@ const FREE: &[&str] = &[
     "FORMAT",
     "COMPONENT",
     "STRATEGY",
+    "PATTERN",
     "PREFIX",
 ];
 

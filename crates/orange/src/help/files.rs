@@ -14,7 +14,7 @@ pub(crate) const FILES: &str = "\
 ~/orange/environments/                   your variables for the checks of tasks that are not over; private
 ~/orange/trash/                          deleted tasks
 ~/orange/orange.log                      what happened, as JSON lines
-~/orange/orange.db                       counters of keys, your consents, rules for agents, the key of seals; private
+~/orange/orange.db                       counters of keys, your consents and permissions; private
 ~/orange/index.db                        a cache; may be deleted
 ~/orange/in-flight/                      changes that are under way
 ~/orange/starting/                       tasks that are being started

@@ -18,9 +18,9 @@ fn commands_in_groups_and_topics() {
       ls              List tasks (short for `task list`)
       inbox           List everything that needs you, in all projects
       show            Show a task with its fields, links, hooks and text
-      why             Say in one line why a task is where it is and what moves it on
+      why             Say why a task is where it is and what moves it on
       peek            Show what an agent's window shows
-      answer          Answer what an agent asks
+      answer          Answer what an agent asks, in its window or in TASK.md
       attach          Go to a task's tmux session
       send            Send a message to a task's agent
       diff            Show what a task changed

@@ -36,8 +36,8 @@ Without an answer it shows what is asked. With --question an answer goes to that
 Examples:
   orange task answer TASK-001
   orange task answer TASK-001 --question 4f1c09ab27de --allow
-  orange task answer TASK-001 --always                  and never ask for this again
-  orange task answer TASK-001 --always=project          nor in any other task of the project
+  orange task answer TASK-001 --always            never asks for this again
+  orange task answer TASK-001 --always=project    nor does any other task of it
   orange task answer TASK-001 --always --matching \"npm test *\"
   orange task answer TASK-001 --deny --message \"use npm ci instead\"
   orange task answer TASK-001 \"the blue one\"")]
