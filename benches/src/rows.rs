@@ -115,15 +115,19 @@ pub(crate) fn live(scratch: &Scratch) -> Result<Vec<Row>> {
     let few = scratch.home(LIVE)?;
     let many = Home::with_live(&scratch.memory.join("live"), 100_000, LIVE)?;
     many.settle(scratch)?;
-    let list = |home: &Home| run(&mut home.orange(scratch, &["ls"]));
-    let [ours, alone] = in_turns(40, [Box::new(|_| list(&many)), Box::new(|_| list(&few))])?;
-    Ok(vec![Row::at_most(
-        "`orange ls`, 100,000 tasks, 50 live",
-        "the same with 50 tasks",
-        ours.best(),
-        alone.best(),
-        Some(2.0),
-    )])
+    let mut rows = Vec::new();
+    for command in ["ls", "inbox"] {
+        let list = |home: &Home| run(&mut home.orange(scratch, &[command]));
+        let [ours, alone] = in_turns(40, [Box::new(|_| list(&many)), Box::new(|_| list(&few))])?;
+        rows.push(Row::at_most(
+            &format!("`orange {command}`, 100,000 tasks, 50 live"),
+            "the same with 50 tasks",
+            ours.best(),
+            alone.best(),
+            Some(2.0),
+        ));
+    }
+    Ok(rows)
 }
 
 pub(crate) fn show(scratch: &Scratch) -> Result<Vec<Row>> {
