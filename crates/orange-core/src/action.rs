@@ -26,6 +26,8 @@ macro_rules! actions {
 actions! {
     AddProject add_project(path: Option<String>, name: Option<String>),
     AnswerQuestion answer_question(task: TaskName),
+    /// The person writes it.
+    AnswerInWords answer_in_words(task: TaskName),
     Attach attach(task: TaskName),
     BranchAt branch_at(repository: String, branch: String),
     Cancel cancel(task: TaskName, children: bool),

@@ -87,7 +87,16 @@ fn find_key(call: &Call, text: &str, key: Key, current: Option<&str>) -> Result<
             return Ok(found);
         }
     }
-    let mut found = with_key(index.by_number_anywhere(key.number)?, key);
+    // Most projects have the usual prefix: it says nothing of which one is meant.
+    let mut found = if current.is_some() && key.prefix.is_default() {
+        Vec::new()
+    } else {
+        with_key(index.by_number_anywhere(key.number)?, key)
+    };
+    if let (Some(_), [other]) = (current, found.as_slice()) {
+        let name = other.name();
+        call.notice(format!("{text} is taken for {}", name.seen_from(None)));
+    }
     if let Some(project) = current {
         found.extend(only_live(index.by_branch(project, text)?));
     }

@@ -82,13 +82,13 @@ impl LiveAgents {
         counted.map(|(_, agents)| agents.len()).sum()
     }
 
-    /// The sign of a task in a list.
     /// Is the agent gone that a listed task waits for?
     pub fn is_left(&self, row: &Listed) -> bool {
         let status = row.status.parse().ok();
         self.session(&row.folder, status, row.has_session) == SessionState::Gone
     }
 
+    /// The sign of a task in a list.
     pub fn session(&self, folder: &str, status: Option<Status>, has_session: bool) -> SessionState {
         let state = SessionState::of(!self.of(folder).is_empty(), status, has_session);
         let adopted = self.adopted.as_ref();

@@ -18,11 +18,16 @@ pub enum Subject<'v> {
 }
 
 impl Subject<'_> {
-    /// Whether an input says nothing else than these; what is null or false says nothing.
+    /// Whether an input says nothing else than these; null says nothing, nor does a flag that is off unless said otherwise.
     pub fn has_only(input: &Value, names: &[&str]) -> bool {
-        let is_said = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+        const OFF_BY_DEFAULT: &[&str] = &["dangerouslyDisableSandbox", "run_in_background"];
+        let is_said = |name: &str, value: &Value| match value {
+            Value::Null => false,
+            Value::Bool(false) => !OFF_BY_DEFAULT.contains(&name),
+            _ => true,
+        };
         input.as_object().is_some_and(|input| {
-            let mut said = input.iter().filter(|(_, value)| is_said(value));
+            let mut said = input.iter().filter(|(name, value)| is_said(name, value));
             said.all(|(name, _)| names.contains(&name.as_str()))
         })
     }

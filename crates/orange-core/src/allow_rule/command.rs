@@ -42,6 +42,7 @@ fn is_plain_inside(quote: char, letter: char) -> bool {
 /// Programs whose arguments decide everything: they start other programs, or write, send or remove whatever is named.
 const BY_ARGUMENTS: &[&str] = &[
     ".",
+    "ash",
     "awk",
     "bind",
     "builtin",
@@ -49,25 +50,34 @@ const BY_ARGUMENTS: &[&str] = &[
     "chgrp",
     "chmod",
     "chown",
+    "chroot",
     "command",
+    "conda",
     "cp",
     "crontab",
+    "csh",
     "curl",
     "dd",
+    "direnv",
     "doas",
     "docker",
     "ed",
     "emacs",
+    "enable",
+    "entr",
     "env",
     "eval",
     "ex",
     "exec",
+    "expect",
     "fd",
     "find",
+    "flock",
     "gawk",
     "gdb",
     "gh",
     "git",
+    "hyperfine",
     "install",
     "ionice",
     "kill",
@@ -76,16 +86,23 @@ const BY_ARGUMENTS: &[&str] = &[
     "ln",
     "ltrace",
     "mawk",
+    "mise",
     "mv",
     "nc",
+    "ncat",
+    "netcat",
     "nice",
+    "nix",
     "nohup",
     "nsenter",
+    "nu",
+    "nvim",
     "orange",
     "parallel",
     "pkexec",
     "pkill",
     "podman",
+    "psql",
     "rm",
     "rmdir",
     "rsync",
@@ -98,6 +115,7 @@ const BY_ARGUMENTS: &[&str] = &[
     "shred",
     "socat",
     "source",
+    "sqlite",
     "ssh",
     "stdbuf",
     "strace",
@@ -105,6 +123,8 @@ const BY_ARGUMENTS: &[&str] = &[
     "sudo",
     "systemd-run",
     "tar",
+    "taskset",
+    "tcsh",
     "tee",
     "time",
     "timeout",
@@ -119,12 +139,15 @@ const BY_ARGUMENTS: &[&str] = &[
     "xargs",
 ];
 
+/// Words after which a program like npm runs any other one: what they run belongs to what is allowed too.
+const LAUNCHERS: &[&str] = &["dlx", "eval", "exec", "run", "tool", "x"];
+
 /// Programs that run what the next word names: that word belongs to what is allowed.
 const BY_NEXT_WORD: &[&str] = &[
     "ant", "bash", "bun", "bunx", "bundle", "cargo", "composer", "corepack", "dash", "deno",
-    "dotnet", "fish", "go", "gradle", "java", "just", "ksh", "lua", "make", "mvn", "node", "npm",
-    "npx", "perl", "php", "pip", "pipx", "pnpm", "poetry", "pwsh", "python", "rake", "ruby",
-    "rustup", "sh", "task", "tox", "uv", "uvx", "yarn", "zsh",
+    "dotnet", "fish", "go", "gradle", "java", "just", "ksh", "lua", "make", "mvn", "node",
+    "nodejs", "npm", "npx", "perl", "php", "pip", "pipx", "pnpm", "poetry", "pwsh", "python",
+    "rake", "ruby", "rustup", "sh", "task", "tox", "ts-node", "tsx", "uv", "uvx", "yarn", "zsh",
 ];
 
 /// The words of `npm test *`, if a rule may be made of them.
@@ -167,6 +190,9 @@ fn names_what_runs(words: &[String]) -> bool {
     let is_name = |word: &String| !word.is_empty() && !word.starts_with('-');
     match words {
         [_, module, name, ..] if module == "-m" => is_name(name),
+        [_, launcher, rest @ ..] if LAUNCHERS.contains(&launcher.as_str()) => {
+            rest.first().is_some_and(is_name)
+        }
         [_, name, ..] => is_name(name),
         _ => false,
     }

@@ -166,6 +166,10 @@ fn moved(event: &Event, made: &StatusMoved<'_>, reason: Option<&str>) -> String 
     for section in &event.append {
         words.push_str(&format!(": {}", quoted(&section.text)));
     }
+    // A person's answer stands nowhere else.
+    if let Some(said) = made.message.filter(|_| event.append.is_empty()) {
+        words.push_str(&format!(": {}", quoted(said)));
+    }
     words
 }
 

@@ -110,7 +110,8 @@ pub fn answer_always(
         // The rule was quicker than the answer: that is a yes too.
         Err(error) if error.code == Code::Conflict && is_allowed_by(&folder, id, number) => {}
         Err(error) => {
-            if error.code == Code::Conflict && added.new {
+            // What was not answered is not remembered either.
+            if added.new {
                 permissions::remove(call, &[number])?;
             }
             return Err(error);
@@ -175,13 +176,13 @@ pub(crate) fn journal_questions(tx: &mut TaskTx<'_>, run: &Run) -> Result<bool> 
         }
         let turn = event.turn().unwrap_or_default();
         let is_open = open.iter().any(|ask| ask.at.to_string() == turn);
-        if !is_open && answer_to(tx, turn).is_none() {
+        if !is_open && answer_to(tx, run, turn).is_none() {
             events.push(answered_event(tx.call, run, event, &signals));
         }
     }
     for ask in open {
         let (turn, question) = (ask.at.to_string(), ask.question.as_deref());
-        if let Some(answer) = answer_to(tx, &turn) {
+        if let Some(answer) = answer_to(tx, run, &turn) {
             // Whoever journalled it may not have lived to hand it over.
             allowed.extend(question.zip(answer.rule));
         } else if let Some((question, rule)) = allowed_ask(tx, &folder, ask) {
@@ -269,9 +270,12 @@ fn answered_event(call: &Call, run: &Run, asked: &Event, signals: &[Signal]) -> 
         .because(how)
 }
 
-fn answer_to<'t>(tx: &'t TaskTx<'_>, turn: &str) -> Option<AgentAnswered<'t>> {
+fn answer_to<'t>(tx: &'t TaskTx<'_>, run: &Run, turn: &str) -> Option<AgentAnswered<'t>> {
     let answers = tx.history().events.iter().filter_map(AgentAnswered::of);
-    answers.into_iter().find(|it| it.answers == Some(turn))
+    let of_run = |it: &AgentAnswered<'_>| it.run.is_none_or(|id| id == run.id);
+    answers
+        .into_iter()
+        .find(|it| it.answers == Some(turn) && of_run(it))
 }
 
 /// How the question came to its end.

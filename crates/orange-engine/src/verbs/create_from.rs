@@ -173,7 +173,7 @@ pub(crate) fn note_dependents(call: &Call, origin: &Origin, new: &Task) -> Resul
             call.notice(text!(
                 "{} still waits for {key}: {}",
                 waiting.label(),
-                Action::replace_blocker(name, &key, new.label())
+                Action::replace_blocker(name, &key, new.name().seen_from(Some(&waiting.project)))
             ));
         }
     }

@@ -72,7 +72,9 @@ pub fn counts(call: &Call, project: Option<&str>) -> Result<Standing> {
     let lost = lost_workspaces(call);
     let is_left = |task: &Attended| {
         let status = task.status.parse().ok();
-        let is_lost = lost.keys().any(|id| task.folder.ends_with(id.as_str()));
+        let is_lost = lost
+            .keys()
+            .any(|id| task.folder.rsplit('/').next() == Some(id));
         is_lost || live().session(&task.folder, status, true) == SessionState::Gone
     };
     let counts = call.index()?.counts(project, &is_left)?;

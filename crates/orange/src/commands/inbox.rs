@@ -6,7 +6,9 @@ use crate::completion::projects;
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::command::{command, task_name};
-use crate::ui::{Extent, Palette, Style, clean, clean_block, relative, wrapped_under};
+use crate::ui::{
+    Extent, Palette, Style, clean, clean_block, relative, wrapped_prose, wrapped_under,
+};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::task::Status;
@@ -89,7 +91,7 @@ fn one(item: &InboxItem, now: Timestamp, palette: Palette, extent: Extent) -> St
     };
     let head = format!(
         "{}  {}  {}  {summary}\n",
-        palette.bold(&task_name(&row.name())),
+        palette.bold(&clean(&task_name(&row.name()))),
         palette.paint(colour, word),
         palette.paint(Style::Dim, &relative(now, item.since)),
     );
@@ -98,16 +100,24 @@ fn one(item: &InboxItem, now: Timestamp, palette: Palette, extent: Extent) -> St
         (Some(why), _) => because(why),
         (None, damaged) => damaged.clone().unwrap_or_default(),
     };
-    let mut paragraphs = vec![clean_block(&reason).into_owned()];
-    for question in &item.questions {
-        // The reason may be the question already, in one line.
-        if !reason.ends_with(question.as_str()) {
-            paragraphs.push(clean_block(question).into_owned());
-        }
-    }
-    for line in paragraphs.iter().flat_map(|paragraph| paragraph.lines()) {
+    let lines = clean_block(&reason).into_owned();
+    for line in lines.lines() {
         let line = format!("{:INDENT$}{line}\n", "");
         text.push_str(&wrapped_under(&line, INDENT, extent));
+    }
+    for question in &item.questions {
+        // The reason may be the question already, in one line.
+        if reason.ends_with(question.as_str()) {
+            continue;
+        }
+        // Nobody takes an agent's words for those of Orange.
+        let room = match extent {
+            Extent::Columns(width) => Extent::Columns(width.saturating_sub(INDENT + 2).max(20)),
+            Extent::Unlimited => extent,
+        };
+        for line in wrapped_prose(&clean_block(question), room).lines() {
+            let _ = writeln!(text, "{:INDENT$}│ {line}", "");
+        }
     }
     let next = item.why.as_ref().and_then(|why| why.next.as_ref());
     if let Some(next) = next {

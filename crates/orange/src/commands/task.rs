@@ -24,6 +24,7 @@ pub(crate) mod why;
 
 use crate::session::Session;
 use crate::ui::clean;
+use crate::ui::command::task_name;
 use clap::Subcommand;
 use orange_core::suggest::meant;
 use orange_core::task::{Status, Task, WorkflowName};
@@ -122,8 +123,8 @@ pub(crate) fn run(session: &Session, command: TaskCommand) -> Result<()> {
 /// A task by its key and its summary, if it has one.
 pub(crate) fn titled(task: &Task) -> String {
     match task.summary.as_str() {
-        "" => task.label(),
-        summary => format!("{} \"{}\"", task.label(), clean(summary)),
+        "" => task_name(&task.name()),
+        summary => format!("{} \"{}\"", task_name(&task.name()), clean(summary)),
     }
 }
 

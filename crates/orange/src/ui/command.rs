@@ -45,6 +45,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             format!("orange project add {path}{}", option(" --name", name))
         }
         Action::AnswerQuestion { task } => format!("orange task answer {}", named(task)),
+        Action::AnswerInWords { task } => format!("orange task answer {} TEXT", named(task)),
         Action::Attach { task } => format!("orange task attach {}", named(task)),
         Action::BranchAt { repository, branch } => {
             format!("git -C {} branch {} COMMIT", word(repository), word(branch))

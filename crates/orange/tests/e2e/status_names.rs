@@ -22,11 +22,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "the command `orange task stuck`, not the status",
     ),
     (
-        "orange/src/cli.rs",
-        "--status planning",
-        "an example of `orange --help`",
-    ),
-    (
         "orange/src/cli/suggestions.rs",
         "--status done",
         "an example for people who type `--closed`",

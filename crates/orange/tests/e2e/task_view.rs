@@ -26,7 +26,8 @@ fn show() {
     let env = TestEnvironment::new();
     env.create(["The whole"]);
     env.call([
-        "new",
+        "task",
+        "create",
         "fix-menu",
         "Fix the menu",
         "--priority",

@@ -148,7 +148,7 @@ fn agents_that_are_alive_and_agents_that_are_gone() {
     env.until_status(&asked, "clarification");
     env.until_idle(&asked, "worker");
     let send = follow(&env, &asked);
-    assert!(send.starts_with("orange task send "), "{send}");
+    assert!(send.starts_with("orange task answer "), "{send}");
     env.until_told(&asked, "go on");
     // The same question of an agent that is dead.
     env.kill(env.run_agent(&asked, "worker"), "-9");

@@ -40,9 +40,9 @@ impl Env {
             "--name",
             PROJECT,
             "--pool-size",
-            "2",
+            "1000",
         ];
-        env.ok(&[&add[..], &["--pool-size", "1000"]].concat());
+        env.ok(&add);
         env
     }
 

@@ -155,7 +155,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             return Why::waits(reason, Action::attach(task.name()));
         }
         (Status::Clarification, Agent::Alive { .. }) => {
-            return Why::needs_you(Reason::AsksInFile, Action::answer_question(task.name()));
+            return Why::needs_you(Reason::AsksInFile, Action::answer_in_words(task.name()));
         }
         _ => {}
     }
@@ -164,11 +164,11 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Status::Planning => artifact(situation, Gate::Plan, move_to(Status::Working), None),
         Status::Clarification => match &around.agent {
             Agent::None | Agent::Alive { .. } => {
-                Why::needs_you(Reason::AsksInFile, Action::answer_question(task.name()))
+                Why::needs_you(Reason::AsksInFile, Action::answer_in_words(task.name()))
             }
             Agent::Gone { how } => {
                 let (refused, next) = match respawn(task, around, true) {
-                    (None, _) => (None, Action::answer_question(task.name())),
+                    (None, _) => (None, Action::answer_in_words(task.name())),
                     refused => refused,
                 };
                 let how = how.clone();

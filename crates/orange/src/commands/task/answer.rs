@@ -143,6 +143,17 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
             format!("{label} asks in TASK.md:\n{}", lines.collect::<String>())
         }
     };
+    if let Some(id) = &args.question {
+        return Err(err!(
+            Conflict,
+            "question {} is not open any more: it was answered, or its turn is over",
+            clean(id)
+        )
+        .hint(text!(
+            "{} shows what is asked now",
+            Action::answer_question(view.task.name())
+        )));
+    }
     if args.allow || args.deny || args.always.is_some() {
         return Err(err!(Usage, "{label} asks for words, not for a yes or no")
             .hint("give your answer after the task, as text"));
@@ -152,8 +163,8 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
             task: &view.task,
             questions: [asked],
         };
-        let how = command(&Action::answer_question(view.task.name()));
-        return session.finish(view, || format!("{shown}answer: {how} TEXT\n"));
+        let how = command(&Action::answer_in_words(view.task.name()));
+        return session.finish(view, || format!("{shown}answer: {how}\n"));
     }
     let words = talk::message(&args.text)?;
     let changed = answer_clarification(&session.call, view, &words)?;
@@ -311,8 +322,9 @@ fn shown(task: &Task, asked: &OpenQuestion) -> String {
     };
     let _ = writeln!(
         text,
-        "answer: orange task answer {label} --question {} {how}",
-        question.id
+        "answer: {} --question {} {how}",
+        command(&Action::answer_question(task.name())),
+        clean(&question.id)
     );
     text
 }

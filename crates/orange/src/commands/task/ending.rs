@@ -10,6 +10,7 @@ use crate::question::{asks, confirm_always, yes};
 use crate::session::Session;
 use crate::ui::clean;
 use crate::ui::command::flag;
+use crate::ui::command::task_name;
 use clap::Args;
 use each::{Done, Each};
 use orange_core::naming::counted;
@@ -230,7 +231,7 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
                     continue;
                 }
                 names.push(titled(&view.task));
-                labels.push(view.task.label());
+                labels.push(task_name(&view.task.name()));
             }
             // A damaged task can be thrown away too.
             Err(_) => {
@@ -250,11 +251,11 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
     for place in verbs::cancel::children_first(&session.call, possible)? {
         let deleted = verbs::delete::delete(&session.call, place);
         each.note(deleted.map(|task| {
-            let label = task.label();
+            let (label, name) = (task.label(), task_name(&task.name()));
             let kept = counted(days as usize, "day");
             Done::new(
                 format!(
-                    "{label}: moved to the trash; `orange task restore {label}` brings it back within {kept}"
+                    "{label}: moved to the trash; `orange task restore {name}` brings it back within {kept}"
                 ),
                 task,
             )

@@ -302,6 +302,9 @@ const MOST_LOOKS: usize = 100;
 
 /// The same as a sentence of its own, below the row: what its status asks of the person too.
 fn trouble_below(session: &Session, shown: &TaskRow<'_>, looks: &mut usize) -> Option<String> {
+    if let Some(trouble) = trouble(shown) {
+        return Some(trouble);
+    }
     let row = shown.listed;
     let info = shown.status?.info();
     let gone = || {
@@ -317,7 +320,7 @@ fn trouble_below(session: &Session, shown: &TaskRow<'_>, looks: &mut usize) -> O
             None => in_general,
         })
     };
-    trouble(shown).or_else(gone).or_else(asked)
+    gone().or_else(asked)
 }
 
 /// The summary; where there is no line below it, with the trouble before it.

@@ -10,7 +10,7 @@ use super::diff::stat_text;
 use super::{style, why};
 use crate::completion::{Wanted, tasks};
 use crate::session::Session;
-use crate::ui::command::spelled;
+use crate::ui::command::{spelled, task_name};
 use crate::ui::{
     Extent, KeyValues, Palette, Style, ago, clean, clean_block, local, terminal_size, wrapped,
     wrapped_prose,
@@ -139,7 +139,7 @@ fn to_text(detail: &TaskDetail, args: &ShowArgs, last: &str) -> String {
     };
     let more = format!(
         "… {more}all fields: orange task show {} --full",
-        task.label()
+        task_name(&task.name())
     );
     let _ = writeln!(text, "{}", palette.paint(Style::Dim, &more));
     text
@@ -254,7 +254,7 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
         lines.add("permissions", mode);
     }
     if let Some(count) = facts.permission_rules {
-        let (count, label) = (counted(count.get(), "rule"), task.label());
+        let (count, label) = (counted(count.get(), "rule"), task_name(&task.name()));
         let words = format!("{count}: `orange permissions list --task {label}`");
         lines.add("not asked", words);
     }

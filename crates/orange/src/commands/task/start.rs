@@ -6,6 +6,7 @@ use crate::completion::{Wanted, projects, tasks, words};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::clean;
+use crate::ui::command::command;
 use clap::Args;
 use orange_core::history::Event;
 use orange_core::history::payload::AgentSpawned;
@@ -191,7 +192,7 @@ fn not_said(session: &Session, projects: Vec<String>) -> Result<Error> {
 pub(crate) fn lines(task: &Task, spawned: &[Event]) -> String {
     let mut text = agents(spawned);
     if !spawned.is_empty() {
-        let _ = writeln!(text, "next: orange task attach {}", task.label());
+        let _ = writeln!(text, "next: {}", command(&Action::attach(task.name())));
     }
     text
 }

@@ -147,7 +147,7 @@ impl Naming {
                 "\"{word}\" is taken as the summary; --branch {word} makes it the branch"
             ));
         }
-        let label = task.label();
+        let label = command::task_name(&task.name());
         (is_new && task.summary.is_empty()).then(|| {
             format!(
                 "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new {}`",

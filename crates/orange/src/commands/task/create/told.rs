@@ -2,6 +2,7 @@
 
 use crate::commands::task::create_from;
 use crate::commands::task::start::agents;
+use crate::ui::command::task_name;
 use crate::ui::{Palette, clean};
 use orange_core::history::Event;
 use orange_core::naming::counted;
@@ -96,7 +97,7 @@ pub(super) fn next(task: &Task, spawned: &[Event]) -> String {
     } else {
         "why"
     };
-    format!("next: orange task {verb} {}\n", task.label())
+    format!("next: orange task {verb} {}\n", task_name(&task.name()))
 }
 
 /// Of a task that nobody has described: its agent begins with a question.
@@ -114,7 +115,7 @@ fn extras(task: &Task) -> Vec<String> {
     if task.requires_ui_testing {
         lines.push(format!(
             "testing  UI, by its words; else orange task update {} --ui-testing false",
-            task.label()
+            task_name(&task.name())
         ));
     }
     lines

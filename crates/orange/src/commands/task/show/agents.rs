@@ -1,7 +1,8 @@
 //! The part of `task show` about agents: who runs, what it is doing, what it has not been told yet.
 
-use crate::ui::command::spelled;
+use crate::ui::command::{command, spelled};
 use crate::ui::{Palette, Style, ago, clean, lasting};
+use orange_core::Action;
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
 use orange_engine::runs::{Doing, Source, State};
@@ -35,8 +36,8 @@ pub(super) fn to_text(facts: &TaskFacts) -> String {
         let _ = writeln!(text, "  message {}: {}", message.state, clean(&first));
     }
     if facts.agents.iter().any(|agent| agent.alive) {
-        let label = facts.view.task.label();
-        let _ = writeln!(text, "  orange task attach {label}");
+        let attach = command(&Action::attach(facts.view.task.name()));
+        let _ = writeln!(text, "  {attach}");
     }
     text
 }

@@ -1,5 +1,6 @@
 //! The part of `task show` about a task's worktree.
 
+use crate::ui::command::task_name;
 use crate::ui::{KeyValues, Palette, Style, clean, size};
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -38,7 +39,7 @@ fn head_line(state: &WorkspaceState, task: &Task) -> (&'static str, String, Styl
     match &state.head {
         Head::Branch(name) if state.on_branch => ("  branch", name.clone(), Style::Plain),
         Head::Branch(name) => {
-            let (own, label) = (&task.branch, task.label());
+            let (own, label) = (&task.branch, task_name(&task.name()));
             let way = format!("`orange task update {label} --branch` takes it over");
             let line = format!("{name}, not the task's own {own}; {way}");
             ("  branch", line, Style::Yellow)
