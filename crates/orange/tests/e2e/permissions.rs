@@ -164,7 +164,8 @@ fn a_pattern_allows_what_begins_so_and_no_more() {
     env.until_attention(&task, "npm test src");
     for (pattern, why) in [
         ("npm *", "name that too"),
-        ("npm run *", "does not fit"),
+        ("npm run *", "name that too"),
+        ("npm run lint *", "does not fit"),
         ("npm test", "first words"),
         ("*", "first words"),
     ] {

@@ -264,7 +264,7 @@ fn why_in_every_status() {
     assert_snapshot!(why(), @"
     TASK-001 needs clarification
     the agent waits for your answer to its questions in TASK.md
-    next: orange task answer TASK-001
+    next: orange task answer TASK-001 TEXT
     ");
     env.move_to(&task, "planning").ok();
     task.append("## Plan\n\nAPPROACH: x\n");

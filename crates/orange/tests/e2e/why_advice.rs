@@ -99,6 +99,9 @@ fn what_keeps_a_task_from_starting() {
     let task = by_hand(&env, "login");
     let blocker = by_hand(&env, "blocker");
     env.update(&task, &["--add-blocker", &blocker.key]).ok();
+    // It was made to be started by a person: then it waits for its turn.
+    let spawn = format!("orange task spawn {}", task.key);
+    assert_eq!(follow(&env, &task), spawn);
     // It answers the question: what does the other one wait for?
     assert_eq!(
         follow(&env, &task),
@@ -150,7 +153,11 @@ fn agents_that_are_alive_and_agents_that_are_gone() {
     let send = follow(&env, &asked);
     assert!(send.starts_with("orange task answer "), "{send}");
     env.until_told(&asked, "go on");
-    // The same question of an agent that is dead.
+    env.until_status(&asked, "planning");
+    // The same question of an agent that is dead: the answer starts it again.
+    let asked = env.start("Ask it too", asks);
+    env.until_status(&asked, "clarification");
+    env.until_idle(&asked, "worker");
     env.kill(env.run_agent(&asked, "worker"), "-9");
     env.until("it is gone", || {
         why(&env, &asked)["because"]
@@ -160,11 +167,9 @@ fn agents_that_are_alive_and_agents_that_are_gone() {
     let told = why(&env, &asked);
     let because = told["because"].as_str().unwrap();
     assert!(!because.contains("waits for your answer"), "{because}");
-    let again = follow(&env, &asked);
-    assert!(again.contains(" respawn "), "{again}");
-    env.until("it is asked again", || {
-        env.prompts(&asked) == ["worker", "respawn-clarification"]
-    });
+    let again = moves_to(&env, &asked, "planning");
+    assert!(again.starts_with("orange task answer "), "{again}");
+    env.until("it goes on", || env.prompts(&asked).len() == 2);
 }
 
 #[test]
