@@ -101,17 +101,14 @@ fn what_keeps_a_task_from_starting() {
     env.update(&task, &["--add-blocker", &blocker.key]).ok();
     // It was made to be started by a person: then it waits for its turn.
     let spawn = format!("orange task spawn {}", task.key);
-    assert_eq!(follow(&env, &task), spawn);
-    // It answers the question: what does the other one wait for?
-    assert_eq!(
-        follow(&env, &task),
-        format!("orange task why {}", blocker.key)
-    );
+    assert_eq!(why(&env, &task)["next"], spawn.as_str());
     env.say(&["task", "cancel", &blocker.id, "--yes"]).ok();
     let removed = follow(&env, &task);
     assert!(removed.contains("--remove-blocker"), "{removed}");
-    let larger = follow(&env, &task);
-    assert_eq!(larger, "orange project update shop --pool-size 2");
+    let told = why(&env, &task);
+    assert_eq!(told["next"], spawn.as_str(), "{told}");
+    env.say(&["project", "update", "shop", "--pool-size", "2"])
+        .ok();
     let rules = "workspace:\n  setup: 'true'\n";
     fs::create_dir_all(env.shop().join(".orange")).unwrap();
     env.commit(&env.shop(), ".orange/config.yaml", rules);
@@ -128,6 +125,8 @@ fn what_keeps_a_task_from_starting() {
     env.until_event(&busy, "agent.spawned");
     let script = env.script("later", "worker:\n  - wait for: {file: never}\n");
     let later = env.create(["later", "Later", "--harness", &script, "--no-spawn"]);
+    let queued = follow(&env, &later);
+    assert_eq!(queued, format!("orange task spawn {}", later.key));
     let forced = moves_to(&env, &later, "planning");
     assert!(forced.ends_with(" --force"), "{forced}");
 }
@@ -146,6 +145,8 @@ fn agents_that_are_alive_and_agents_that_are_gone() {
     env.until("the third one runs", || env.prompts(&task).len() == 3);
     let attach = follow(&env, &task);
     assert!(attach.contains(" attach "), "{attach}");
+    env.say(&["project", "update", "shop", "--pool-size", "3"])
+        .ok();
     let asks = "worker:\n  - questions: which one?\n  - status: clarification\n  - end turn\n  - say: thanks\n";
     let asked = env.start("Ask it", asks);
     env.until_status(&asked, "clarification");
