@@ -32,7 +32,7 @@ play() {
 	sed "s|STAGE|$stage|g" >"$stage/$1.yaml"
 	number=$((number + 1))
 	task=$(printf 'TASK-%03d' "$number")
-	run "orange new $1 '$2' --harness sim:$stage/$1.yaml --review-harness sim:$stage/$1.yaml >/dev/null"
+	run "orange task create $1 '$2' --harness sim:$stage/$1.yaml --review-harness sim:$stage/$1.yaml >/dev/null"
 }
 
 status_of() { orange task show "$1" --json | sed -n 's/.*"status": *"\([a-z-]*\)".*/\1/p' | head -n 1; }
