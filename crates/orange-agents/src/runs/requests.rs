@@ -18,7 +18,7 @@ pub enum Subject<'v> {
 }
 
 impl Subject<'_> {
-    /// Whether an input says nothing else than these; null says nothing, nor does a flag that is off unless said otherwise.
+    /// Whether an input has no other members than these. Null counts as absent, and so do flags that are off by default.
     pub fn has_only(input: &Value, names: &[&str]) -> bool {
         const OFF_BY_DEFAULT: &[&str] = &["dangerouslyDisableSandbox", "run_in_background"];
         let is_said = |name: &str, value: &Value| match value {

@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How far back lines are looked for that may have left the screen between two looks.
 const HISTORY: u32 = 1000;
 
-/// How many lines are shown unless said otherwise.
+/// How many lines are shown by default.
 const LAST: u32 = 20;
 
 /// Show what an agent's window shows
