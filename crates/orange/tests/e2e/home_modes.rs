@@ -22,7 +22,11 @@ fn own_files(home: &Path) -> Vec<PathBuf> {
     let mut open = vec![home.to_owned()];
     while let Some(folder) = open.pop() {
         let in_pool = folder == home.join("workspaces");
-        for entry in fs::read_dir(&folder).unwrap().flatten() {
+        // What agents and errands make comes and goes meanwhile.
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
             let path = entry.path();
             let is_slot = in_pool && !entry.file_name().to_string_lossy().starts_with('.');
             if is_slot || path.is_symlink() {
@@ -39,9 +43,11 @@ fn own_files(home: &Path) -> Vec<PathBuf> {
 
 fn open_to_others(home: &Path) -> Vec<String> {
     let all = own_files(home).into_iter();
-    let open = all.filter(|path| mode(path) & 0o077 != 0);
-    open.map(|path| format!("{:o} {}", mode(&path), path.display()))
-        .collect()
+    let open = all.filter_map(|path| {
+        let mode = fs::symlink_metadata(&path).ok()?.permissions().mode() & 0o7777;
+        (mode & 0o077 != 0).then(|| format!("{mode:o} {}", path.display()))
+    });
+    open.collect()
 }
 
 /// Runs orange in `shop` with this umask, as a shell would.
