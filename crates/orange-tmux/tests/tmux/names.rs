@@ -101,7 +101,7 @@ fn a_session_whose_name_looks_like_a_command_is_drawn_without_running_it() {
     let pane = world.tmux().new_session(&new, &name).unwrap().unwrap();
     // This one does run, and is drawn after the others.
     let status = format!("#(touch {})", drawn.display());
-    world.user(&["set-option", "-g", "status-right", &status]);
+    world.user(&["set-option", "-t", &pane.session, "status-right", &status]);
     world.user(&["set-option", "-g", "set-titles", "on"]);
     let terminal = World::new();
     // Without the message of `attach`, which would hide the status line for a while.
