@@ -4,7 +4,7 @@
 use crate::history::History;
 use crate::runs::runs;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Tokens and cost of one conversation, or of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -80,27 +80,106 @@ impl Usage {
 
 /// What all runs of a task used; `live` knows those whose end is not journalled. None where no harness told.
 pub fn total(history: &History, live: impl Fn(&str) -> Option<Usage>) -> Option<Usage> {
-    let mut by_conversation: BTreeMap<String, Usage> = BTreeMap::new();
-    // The newest run told nothing of it: it runs still, died before, or its harness never does.
-    let mut silent: BTreeSet<String> = BTreeSet::new();
-    for run in runs(history) {
-        let known = run.usage.or_else(|| live(&run.id));
-        let conversation = run.conversation.unwrap_or(run.id);
-        let Some(usage) = known.filter(|usage| !usage.is_empty()) else {
-            silent.insert(conversation);
-            continue;
+    Spending::of(history).total(live)
+}
+
+/// What the journal says about usage. Lists keep it, so that they need not read journals.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spending {
+    /// What the conversations used of which every run has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<Usage>,
+    /// An ended conversation told nothing about its last run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    silent: bool,
+    /// The runs whose end is not journalled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open: Vec<OpenRun>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct OpenRun {
+    run: String,
+    /// What its conversation had used before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Usage>,
+}
+
+/// One conversation, as far as its runs are known.
+#[derive(Default)]
+struct Conversation {
+    usage: Option<Usage>,
+    /// The newest run told nothing: it died before, or its harness never does.
+    silent: bool,
+    open: Option<String>,
+}
+
+impl Conversation {
+    fn told(&mut self, usage: Option<Usage>) {
+        let Some(usage) = usage.filter(|usage| !usage.is_empty()) else {
+            self.silent = true;
+            return;
         };
-        silent.remove(&conversation);
         // A run that resumed a conversation says what all of it used.
-        let before = by_conversation.get(&conversation).copied();
-        let usage = before.map_or(usage, |before| before.followed_by(usage));
-        by_conversation.insert(conversation, usage);
+        let total = self.usage.map_or(usage, |before| before.followed_by(usage));
+        (self.usage, self.silent) = (Some(total), false);
     }
-    let total = by_conversation.into_values().reduce(Usage::plus)?;
-    Some(Usage {
-        cost_partial: total.cost.is_some() && (total.cost_partial || !silent.is_empty()),
-        ..total
-    })
+}
+
+impl Spending {
+    pub fn of(history: &History) -> Spending {
+        let mut conversations: BTreeMap<String, Conversation> = BTreeMap::new();
+        for run in runs(history) {
+            let name = run.conversation.unwrap_or_else(|| run.id.clone());
+            let conversation = conversations.entry(name).or_default();
+            if run.end.is_none() && run.usage.is_none() {
+                conversation.open = Some(run.id);
+            } else {
+                conversation.open = None;
+                conversation.told(run.usage);
+            }
+        }
+        let mut spending = Spending::default();
+        for conversation in conversations.into_values() {
+            match (conversation.open, conversation.usage) {
+                (Some(run), before) => spending.open.push(OpenRun { run, before }),
+                (None, Some(usage)) => {
+                    spending.ended = Some(spending.ended.map_or(usage, |sum| sum.plus(usage)));
+                    spending.silent |= conversation.silent;
+                }
+                (None, None) => spending.silent = true,
+            }
+        }
+        spending
+    }
+
+    /// Nothing was told, and nothing can be told any more.
+    pub fn is_empty(&self) -> bool {
+        self.ended.is_none() && self.open.is_empty()
+    }
+
+    /// The sum; `live` knows what open runs have used so far.
+    pub fn total(&self, live: impl Fn(&str) -> Option<Usage>) -> Option<Usage> {
+        let (mut sum, mut silent) = (self.ended, self.silent);
+        for open in &self.open {
+            let mut conversation = Conversation {
+                usage: open.before,
+                ..Conversation::default()
+            };
+            conversation.told(live(&open.run));
+            silent |= conversation.silent;
+            sum = match (sum, conversation.usage) {
+                (Some(sum), Some(usage)) => Some(sum.plus(usage)),
+                (sum, usage) => sum.or(usage),
+            };
+        }
+        let total = sum?;
+        Some(Usage {
+            cost_partial: total.cost.is_some() && (total.cost_partial || silent),
+            ..total
+        })
+    }
 }
 
 #[cfg(test)]
