@@ -183,7 +183,7 @@ fn read_size(line: &str) -> Option<Size> {
     Some(size)
 }
 
-fn within(git: Git, until: Option<Instant>) -> Git {
+pub(super) fn within(git: Git, until: Option<Instant>) -> Git {
     match until {
         None => git,
         // With no time left git is stopped at once, which is said as for any other.

@@ -24,6 +24,12 @@ pub(super) fn worktrees(repository: &Path) -> Option<Vec<Worktree>> {
     Some(all)
 }
 
+/// Where a repository keeps its objects; None: ask git.
+pub(super) fn objects(repository: &Path) -> Option<PathBuf> {
+    let git = repository.join(".git");
+    is_usual(&git).then(|| git.join("objects"))
+}
+
 /// A path that git noted in a file of this folder, absolute or relative to the folder.
 pub(super) fn noted(folder: &Path, file: &str) -> Option<PathBuf> {
     let text = fs::read(folder.join(file)).ok()?;

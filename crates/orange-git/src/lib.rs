@@ -5,6 +5,7 @@ pub mod bare;
 pub mod branches;
 pub mod calls;
 pub mod committed;
+pub mod conflicts;
 pub mod contained;
 pub mod diff;
 pub mod diff_stat;
