@@ -286,10 +286,49 @@ pub fn returned_by(history: &History) -> Option<Verified> {
     before.iter().rev().find_map(Verified::of)
 }
 
+choice! {
+    /// How the last check of a task stands.
+    pub enum CheckState ("state of a check") {
+        Running = "running",
+        Passed = "passed",
+        Failed = "failed",
+        /// It failed, and so does the same check where the work started from.
+        FailedOnBase = "failed-on-base",
+    }
+}
+
+/// The last check of a task, and the commit that it speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastCheck {
+    pub state: CheckState,
+    pub head: Option<String>,
+}
+
+/// The last check; None where there was none, or where it could not be run.
+pub fn last_check(history: &History) -> Option<LastCheck> {
+    let last = last_of_check(&history.events)?;
+    if let Some(started) = VerifyStarted::of(last) {
+        return Some(LastCheck {
+            state: CheckState::Running,
+            head: started.head.map(str::to_owned),
+        });
+    }
+    let told = Verified::of(last)?;
+    let state = match told.result.outcome {
+        Outcome::NotRun => return None,
+        Outcome::Passed => CheckState::Passed,
+        Outcome::Failed | Outcome::TimedOut if told.result.stands_out() => CheckState::Failed,
+        Outcome::Failed | Outcome::TimedOut => CheckState::FailedOnBase,
+    };
+    Some(LastCheck {
+        state,
+        head: told.said.head,
+    })
+}
+
 /// Whether the last check failed and stands out. A check that is begun takes its place.
 pub fn last_failed(history: &History) -> bool {
-    let told = last_of_check(&history.events).and_then(Verified::of);
-    told.is_some_and(|told| told.result.stands_out())
+    last_check(history).is_some_and(|check| check.state == CheckState::Failed)
 }
 
 /// A move that waits for the check: who wanted it, and which commit was spoken of.

@@ -16,6 +16,7 @@ use crate::{home_record, settings, versions};
 use orange_core::history::History;
 use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task};
+use orange_core::usage::Usage;
 use orange_core::workflow::{Role, WaitsFor};
 use orange_sys::programs::located;
 use std::collections::HashMap;
@@ -57,6 +58,7 @@ pub struct LiveAgents {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveAgent {
+    pub run: RunFolder,
     pub role: Role,
     pub harness: String,
     /// What it is doing, whatever its task stands at.
@@ -71,6 +73,12 @@ impl LiveAgents {
 
     pub fn of(&self, folder: &str) -> &[LiveAgent] {
         self.by_folder.get(folder).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a run of a task has used so far, if it is alive.
+    pub fn usage(&self, folder: &str, run: &str) -> Option<Usage> {
+        let mut agents = self.of(folder).iter();
+        agents.find(|agent| agent.run.id() == run)?.run.usage()
     }
 
     /// How many there are, of one project or of all.
@@ -118,6 +126,7 @@ pub fn live_agents(call: &Call) -> LiveAgents {
                 role: spec.role,
                 harness: spec.harness,
                 doing: folder.state(),
+                run: folder,
             };
             live.add(&spec.folder, agent);
         }

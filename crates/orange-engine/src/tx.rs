@@ -474,15 +474,15 @@ impl TaskTx<'_> {
         if !self.unindexed {
             return Ok(());
         }
+        let entry = self.snapshot.entry_of(&self.place, self.task.clone());
         let witness = Witness {
             revision: self.task.revision,
             journal_bytes: self.snapshot.journal_bytes,
-            front: self.snapshot.front_mark(),
+            front: self.snapshot.front_mark(&entry.noted),
         };
         if let Err(error) = self.lock.set_witness(witness) {
             tracing::warn!(%error, "the lock file could not be written");
         }
-        let entry = self.snapshot.entry_of(&self.place, self.task.clone());
         self.call.index()?.store(&[entry], &[]);
         self.unindexed = false;
         Ok(())

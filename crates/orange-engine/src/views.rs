@@ -35,7 +35,7 @@ pub use crate::views::detail::{
 pub use crate::views::diff::{Comparison, DiffOf, DiffView};
 pub use crate::views::evidence::EvidenceView;
 pub use crate::views::inbox::InboxItem;
-pub use crate::views::list::{TaskRow, list_json};
+pub use crate::views::list::{Checks, TaskRow, list_json};
 pub use crate::views::permissions::PermissionRow;
 pub use crate::views::projects::ProjectView;
 pub use crate::views::results::TaskResult;

@@ -17,8 +17,13 @@ use crate::{Store, private};
 use connections::{Connections, Database, Opened, new_in_memory};
 pub use diff_stats::DiffStat;
 pub use diff_stats::KeptStat;
+use orange_core::attention::attention;
+use orange_core::evidence::Evidence;
+use orange_core::history::History;
 use orange_core::id::Key;
 use orange_core::task::Task;
+use orange_core::usage::Spending;
+use orange_core::verification::{LastCheck, last_check};
 use orange_sys::error::{Error, Result, err};
 use rows::{Row, create_tables, try_store, version};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Params};
@@ -45,14 +50,45 @@ pub struct Entry {
     pub folder: String,
     pub task: Task,
     pub damaged: Option<String>,
-    pub attention: Option<String>,
-    /// Its last check failed, and its base is not known to fail too.
-    pub checks_failed: bool,
+    pub noted: Noted,
     /// Keys that the task's Context mentions.
     pub mentions: Vec<(String, Key)>,
     pub stamp: Option<Stamp>,
     /// When the file was read: nanoseconds since 1970.
     pub read_at: i64,
+}
+
+/// What a list shows of a task that stands in its journal only.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Noted {
+    pub attention: Option<String>,
+    /// Its last check.
+    pub check: Option<LastCheck>,
+    /// The commit that a review passed, as long as the task waits for a decision about it.
+    pub reviewed: Option<String>,
+    /// What its agents used.
+    pub spending: Spending,
+}
+
+impl Noted {
+    pub fn of(task: &Task, history: &History) -> Noted {
+        let spending = Spending::of(history);
+        let open = (!task.status.is_terminal()).then_some(history);
+        Noted {
+            attention: attention(history),
+            check: open.and_then(last_check),
+            reviewed: open.and_then(|history| Evidence::of(history).review?.head),
+            spending: match spending.is_empty() {
+                true => Spending::default(),
+                false => spending,
+            },
+        }
+    }
+
+    /// There is nothing in the journal that TASK.md does not say.
+    pub fn is_empty(&self) -> bool {
+        *self == Noted::default()
+    }
 }
 
 /// The open cache, which threads may share.

@@ -18,12 +18,10 @@ use crate::index::Stamp;
 use crate::index::refresh::stamp_of;
 use locks::{Lock, LockFile, about_to_wait};
 use orange_core::Timestamp;
-use orange_core::attention::attention;
 use orange_core::history::History;
 use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
 use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
-use orange_core::verification::last_failed;
 use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::listing;
 use remarks::mentions;
@@ -143,6 +141,22 @@ impl Store {
         for folder in REPLACED_IN {
             temporary::remove_abandoned(&self.home.join(folder));
         }
+    }
+
+    /// Hands an empty folder of the home to `work` and removes it afterwards; what a killed process leaves is removed by
+    /// the next command.
+    pub fn with_scratch_folder<T>(
+        &self,
+        purpose: &str,
+        work: impl FnOnce(&Path) -> Result<T>,
+    ) -> Result<T> {
+        let folder = self.home.join(temporary::name_of(purpose));
+        make_folder(&folder).doing("create", &folder)?;
+        let done = work(&folder);
+        if let Err(error) = fs::remove_dir_all(&folder) {
+            tracing::warn!(%error, folder = %folder.display(), "a scratch folder was not removed");
+        }
+        done
     }
 
     /// Makes the folders a first command needs.
@@ -318,11 +332,9 @@ impl Snapshot {
     }
 
     /// What a witness notes of these files: a later look may take them as they are. 0: there is more to say.
-    pub fn front_mark(&self) -> u64 {
+    pub fn front_mark(&self, noted: &index::Noted) -> u64 {
         match &self.file {
-            Ok(file) if attention(&self.history).is_none() && !last_failed(&self.history) => {
-                mark_of(file.front())
-            }
+            Ok(file) if noted.is_empty() => mark_of(file.front()),
             Ok(_) | Err(_) => 0,
         }
     }
@@ -334,8 +346,11 @@ impl Snapshot {
 
 /// Names a frontmatter. Never 0.
 pub fn mark_of(front: &str) -> u64 {
-    replace::short_hash(front.as_bytes()).max(1)
+    (replace::short_hash(front.as_bytes()) ^ NOTED_VERSION).max(1)
 }
+
+/// Changed whenever lists show more of a journal: a mark of an older version does not say that there is nothing.
+const NOTED_VERSION: u64 = 2;
 
 /// How a file looks now; None when there is none.
 pub fn stamp_at(path: &Path) -> Option<Stamp> {

@@ -3,12 +3,11 @@
 
 use super::{Place, Snapshot, Store, lock, mark_of, mentions, nanoseconds};
 use crate::index::refresh::{open_folder, stamp_of};
-use crate::index::{Entry, Stamp};
+use crate::index::{Entry, Noted, Stamp};
 use orange_core::Timestamp;
 use orange_core::reconcile::{Filed, begins_anew};
 use orange_core::task::Task;
 use orange_core::task_file::MAX_BYTES;
-use orange_core::verification::last_failed;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
@@ -61,8 +60,7 @@ impl Snapshot {
     pub fn entry_of(&self, place: &Place, task: Task) -> Entry {
         Entry {
             folder: place.folder(),
-            attention: orange_core::attention::attention(&self.history),
-            checks_failed: last_failed(&self.history),
+            noted: Noted::of(&task, &self.history),
             mentions: mentions(&task, self.body()),
             damaged: None,
             task,

@@ -28,12 +28,21 @@ pub fn write_unsynced(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> 
         })
 }
 
-/// Removes the files in a folder that processes were preparing when they were killed. Errors are ignored: the next
+/// Removes the files and folders in a folder that processes were preparing when they were killed. Errors are ignored: the next
 /// command tries again, and `doctor` reports what stays.
 pub fn remove_abandoned(folder: &Path) {
     for entry in listing::checked(folder).unwrap_or_default() {
         let name = entry.file_name();
-        if name.to_str().is_some_and(is_abandoned) && fs::remove_file(entry.path()).is_ok() {
+        if !name.to_str().is_some_and(is_abandoned) {
+            continue;
+        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let removed = if is_folder {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
+        };
+        if removed.is_ok() {
             tracing::info!(file = %entry.path().display(), "removed what a killed process left");
         }
     }

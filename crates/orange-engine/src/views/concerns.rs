@@ -12,6 +12,7 @@ use crate::git::{self, merge};
 use crate::projects::Project;
 use crate::seal_checks::{self, SealCheck};
 use crate::views::concerns::link::committed_links;
+use crate::views::diff_stat;
 use crate::{checks, rules};
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::payload::MergeAttempt;
@@ -255,6 +256,24 @@ pub(crate) fn refusal(task: &Task, concerns: &[Concern], anyway: Action) -> Erro
     let remedies = concerns.iter().filter_map(|one| one.remedy.clone());
     let first = remedies.fold(Text::default(), |all, one| text!("{}{}; ", all, one));
     Error::new(Code::ConditionUnmet, text).hint(text!("{}{} merges it anyway", first, anyway))
+}
+
+/// The conflicts that a merge would meet, as far as that is known.
+pub(crate) fn coming_conflicts(call: &Call, task: &Task, history: &History) -> Option<Conflicts> {
+    let (stat, target) = diff_stat::diff_stat(call, task, history)?;
+    let files = stat.conflicts.filter(|files| !files.is_empty())?;
+    let project = call.project_of(&task.project)?;
+    let here = git::commit_of(&project.path, &format!("refs/heads/{target}"));
+    let is_here = here.ok().flatten() == stat.conflicts_with;
+    let paths: Vec<&str> = files.iter().map(String::as_str).collect();
+    Some(Conflicts {
+        files: conflict_text::listed(&paths, paths.len()),
+        bring: if is_here {
+            target
+        } else {
+            format!("origin/{target}")
+        },
+    })
 }
 
 /// Why the last attempt to merge came to nothing, as long as neither side has moved since.

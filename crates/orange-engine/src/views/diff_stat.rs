@@ -1,15 +1,17 @@
-//! How much tasks' branches change. Branches are read from git's files at every look; git itself is started only for
+//! How much tasks' branches change, whether they conflict with their targets, what came after their reviews. Branches are read from git's files at every look; git itself is started only for
 //! those that moved since, or whose target did, and for all of them at once. So nothing is stale, nothing has to be
 //! told when a branch moves, and a look at which nothing moved starts no process.
 
 use crate::call::Call;
 use crate::error::Result;
 use crate::git::branches::Branches;
+use crate::git::conflicts::{Trial, trial_merges};
 use crate::git::diff_stat::{Size, Span, sizes, spans};
 use crate::index::list::{Filter, Listed, Listing};
 use crate::index::{DiffStat, Index, KeptStat};
 use crate::projects::Project;
 use crate::views::list;
+use orange_core::evidence::Evidence;
 use orange_core::history::payload::TaskMerged;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
@@ -22,6 +24,9 @@ use std::time::{Duration, Instant};
 /// then is remembered, so that the next look gets further.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How many files in conflict are remembered of a branch.
+const MOST_FILES: usize = 100;
+
 /// A branch and what it is compared with, as they are now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Tips {
@@ -30,6 +35,8 @@ struct Tips {
     head: String,
     /// Where the target is: here, and as the remote has it.
     targets: Vec<String>,
+    /// The commit that a review passed.
+    reviewed: Option<String>,
 }
 
 /// The branches of all projects, each project's read when first asked for.
@@ -75,7 +82,14 @@ impl Known {
             branch: branch.to_owned(),
             head,
             targets,
+            reviewed: None,
         })
+    }
+}
+
+impl Tips {
+    fn reviewed_at(self, reviewed: Option<String>) -> Tips {
+        Tips { reviewed, ..self }
     }
 }
 
@@ -88,19 +102,40 @@ fn tips_of(branches: &Branches, target: &str) -> Vec<String> {
     tips
 }
 
-/// What is known without git; gives the tips back about which git has to be asked.
-fn look(index: &Index, tips: Tips) -> std::result::Result<DiffStat, Tips> {
+/// What is known of a branch without git.
+struct Looked {
+    stat: Option<DiffStat>,
+    /// Git has to be asked about it.
+    open: Option<Tips>,
+}
+
+fn look(index: &Index, tips: Tips) -> Looked {
     if tips.targets.contains(&tips.head) {
         // As it was made: nobody need be asked.
-        return Ok(DiffStat {
+        let stat = DiffStat {
             base: Some(tips.head.clone()),
             head: tips.head,
+            conflicts: Some(Vec::new()),
+            since_review: tips.reviewed.map(|_| 0),
             ..DiffStat::default()
-        });
+        };
+        return Looked {
+            stat: Some(stat),
+            open: None,
+        };
     }
     let kept = index.diff_stat(&tips.project, &tips.branch);
-    let is_same = |kept: &KeptStat| kept.stat.head == tips.head && kept.targets == tips.targets;
-    kept.filter(is_same).map(|kept| kept.stat).ok_or(tips)
+    let is_same = |kept: &KeptStat| {
+        kept.stat.head == tips.head
+            && kept.targets == tips.targets
+            && kept.reviewed == tips.reviewed
+    };
+    let kept = kept.filter(is_same);
+    let is_whole = kept.as_ref().is_some_and(|kept| kept.tried);
+    Looked {
+        stat: kept.map(|kept| kept.stat),
+        open: (!is_whole).then_some(tips),
+    }
 }
 
 /// A list whose active tasks tell how much they change. It is made from what is remembered, and once more if
@@ -144,15 +179,19 @@ pub fn diff_stat(call: &Call, task: &Task, history: &History) -> Option<(DiffSta
                 branch: task.branch.clone(),
                 head: merge.head?.to_owned(),
                 targets: vec![merge.onto?.to_owned()],
+                reviewed: None,
             }
         }
         None if !task.status.has_started() => return None,
-        None => known.tips(&task.project, &task.branch, Some(&target))?,
+        None => {
+            let tips = known.tips(&task.project, &task.branch, Some(&target))?;
+            let review = Evidence::of(history).review;
+            tips.reviewed_at(review.and_then(|review| review.head))
+        }
     };
-    let stat = match look(call.index().ok()?, tips) {
-        Ok(stat) => stat,
-        Err(tips) => measure_branches(call, &known, vec![tips]).pop()?.stat,
-    };
+    let Looked { stat, open } = look(call.index().ok()?, tips);
+    let asked = open.and_then(|tips| measure_branches(call, &known, vec![tips]).pop());
+    let stat = asked.map(|kept| kept.stat).or(stat)?;
     Some((stat, target))
 }
 
@@ -215,13 +254,22 @@ fn measure_group(
         .map(|(tips, span, _)| (span.base.as_deref(), tips.head.as_str()))
         .collect();
     let mut sizes = sizes(repository, &open, Some(until))?.into_iter();
+    let mut tried = try_merges(call, repository, &targets, &found, until).into_iter();
     let stat = |(tips, span, size): (&Tips, Span, Option<Size>)| {
+        let tried = tried.next().flatten();
+        let is_tried = tried.is_some();
         let size = size.or_else(|| sizes.next().flatten())?;
+        let TriedMerge { files, with } = tried.unwrap_or_default();
         Some(KeptStat {
             project: tips.project.clone(),
             branch: tips.branch.clone(),
             targets: tips.targets.clone(),
+            reviewed: tips.reviewed.clone(),
+            tried: is_tried,
             stat: DiffStat {
+                since_review: since_review(repository, tips, &span, until),
+                conflicts: files,
+                conflicts_with: with,
                 base: span.base,
                 head: tips.head.clone(),
                 commits: span.commits,
@@ -232,6 +280,79 @@ fn measure_group(
         })
     };
     Ok(found.into_iter().filter_map(stat).collect())
+}
+
+/// The files in which a branch conflicts with its target, if that is known, and the commit of the target.
+#[derive(Default)]
+struct TriedMerge {
+    files: Option<Vec<String>>,
+    with: Option<String>,
+}
+
+/// Tries to merge every branch into each of its targets. None for one that git did not come to: the next look tries it.
+fn try_merges(
+    call: &Call,
+    repository: &Path,
+    targets: &[&str],
+    found: &[(&Tips, Span, Option<Size>)],
+    until: Instant,
+) -> Vec<Option<TriedMerge>> {
+    // Without a commit in common git refuses, for all that follow too. A target that has not moved on is merged cleanly.
+    let targets_of = |span: &Span| {
+        let base = span.base.clone().filter(|_| span.commits > 0);
+        let has_moved = move |target: &&str| base.as_ref().is_some_and(|base| base != target);
+        targets.iter().copied().filter(has_moved)
+    };
+    let pairs: Vec<(&str, &str)> = found
+        .iter()
+        .flat_map(|(tips, span, _)| targets_of(span).map(|target| (target, tips.head.as_str())))
+        .collect();
+    let tried = if pairs.is_empty() {
+        Ok(Vec::new())
+    } else {
+        call.store.with_scratch_folder("merges", |scratch| {
+            trial_merges(repository, &pairs, scratch, until)
+        })
+    };
+    let tried = tried.unwrap_or_else(|error| {
+        tracing::warn!(%error, repository = %repository.display(), "merges were not tried");
+        vec![Trial::Failed; pairs.len()]
+    });
+    let mut tried = tried.into_iter();
+    let merge = |(_, span, _): &(&Tips, Span, Option<Size>)| {
+        let mut merge = TriedMerge {
+            files: span.base.as_ref().map(|_| Vec::new()),
+            with: None,
+        };
+        let mut is_whole = true;
+        for (target, trial) in targets_of(span).zip(&mut tried) {
+            match trial {
+                Trial::NotReached => is_whole = false,
+                _ if merge.with.is_some() => {}
+                Trial::Failed => merge.files = None,
+                Trial::Files(files) if files.is_empty() => {}
+                Trial::Files(mut files) => {
+                    files.truncate(MOST_FILES);
+                    merge.files = Some(files);
+                    merge.with = Some(target.to_owned());
+                }
+            }
+        }
+        is_whole.then_some(merge)
+    };
+    found.iter().map(merge).collect()
+}
+
+/// How many commits of a branch its review has not seen. A branch that was rewritten has only such.
+fn since_review(repository: &Path, tips: &Tips, span: &Span, until: Instant) -> Option<u32> {
+    let reviewed = tips.reviewed.as_deref()?;
+    if reviewed == tips.head || span.commits == 0 {
+        return Some(0);
+    }
+    let mut known: Vec<&str> = tips.targets.iter().map(String::as_str).collect();
+    known.push(reviewed);
+    let spans = spans(repository, &[&tips.head], &known, Some(until)).ok()?;
+    Some(spans.into_iter().next()?.ok()?.commits)
 }
 
 /// What is remembered of the active tasks of a list. Gives those about which git has to be asked.
@@ -245,10 +366,10 @@ fn fill(known: &Known, index: &Index, rows: &mut [Listed]) -> Vec<Tips> {
         let Some(tips) = known.tips(&row.project, &row.branch, row.target.as_deref()) else {
             continue;
         };
-        match look(index, tips) {
-            Ok(stat) => row.diff = Some(Box::new(stat)),
-            Err(tips) => moved.push(tips),
-        }
+        let tips = tips.reviewed_at(row.reviewed.clone());
+        let looked = look(index, tips);
+        row.diff = looked.stat.map(Box::new);
+        moved.extend(looked.open);
     }
     moved
 }

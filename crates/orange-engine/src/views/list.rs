@@ -10,8 +10,11 @@ use crate::sessions::{self, LiveAgent, LiveAgents, SessionState};
 use crate::trash;
 use crate::views::agents::activity;
 use crate::views::{diff_stat, search};
+use orange_core::choice;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::task::Status;
+use orange_core::usage::Usage;
+use orange_core::verification::CheckState;
 use orange_core::workflow::Role;
 use serde::Serialize;
 use std::cell::OnceCell;
@@ -28,10 +31,40 @@ pub struct TaskRow<'a> {
     attention: Option<&'a str>,
     needs_me: bool,
     checks_failed: bool,
+    pub checks: Option<Checks>,
+    /// What its agents used so far.
+    pub usage: Option<Usage>,
     waits_for: &'a [String],
     pub session: SessionState,
     agents: Vec<ListedAgent<'a>>,
     diff: Option<&'a DiffStat>,
+}
+
+choice! {
+    /// How the last check of a task stands, seen from where its branch is now.
+    pub enum Checks ("state of checks") {
+        Running = "running",
+        Passed = "passed",
+        /// It passed on an earlier commit.
+        Stale = "stale",
+        Failed = "failed",
+        FailedOnBase = "failed-on-base",
+    }
+}
+
+impl Checks {
+    fn of(listed: &Listed) -> Option<Checks> {
+        let check = listed.check.as_ref()?;
+        let head = listed.diff.as_ref().map(|diff| &diff.head);
+        let is_older = head.is_some() && check.head.is_some() && check.head.as_ref() != head;
+        Some(match check.state {
+            CheckState::Running => Checks::Running,
+            CheckState::Passed if is_older => Checks::Stale,
+            CheckState::Passed => Checks::Passed,
+            CheckState::Failed => Checks::Failed,
+            CheckState::FailedOnBase => Checks::FailedOnBase,
+        })
+    }
 }
 
 /// An agent that is alive.
@@ -55,12 +88,15 @@ impl<'a> TaskRow<'a> {
                 doing: doing.map(|doing| doing.expected(expected)),
             }
         };
+        let checks = Checks::of(listed).filter(|_| !status.is_some_and(Status::is_terminal));
         TaskRow {
             status,
             damaged: listed.damaged.as_deref(),
             attention: listed.attention.as_deref(),
             needs_me: listed.needs_me,
-            checks_failed: listed.checks_failed,
+            checks_failed: checks == Some(Checks::Failed),
+            checks,
+            usage: listed.spending.total(|run| live.usage(&listed.folder, run)),
             waits_for: &listed.waits_for,
             session: live.session(&listed.folder, status, listed.has_session),
             agents: live.of(&listed.folder).iter().map(agent).collect(),
@@ -198,6 +234,7 @@ mod tests {
         live.add(
             "shop/1",
             LiveAgent {
+                run: crate::runs::RunFolder::new(home.path(), "run"),
                 role: Role::Worker,
                 harness: "sim".to_owned(),
                 doing: None,

@@ -216,7 +216,11 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         without_commits: new.and_then(|project| without_commits(call, project)),
         without_base: new.and_then(|project| without_base(call, project, &view.task)),
         conflicts: is_decided
-            .then(|| concerns::merge_trouble(call, &view.task, &view.history))
+            .then(|| {
+                let (task, history) = (&view.task, &view.history);
+                let stopped = concerns::merge_trouble(call, task, history);
+                stopped.or_else(|| concerns::coming_conflicts(call, task, history))
+            })
             .flatten(),
         without_work: concerns::has_no_work(call, &view.task, &view.history),
         failed_check: evidence

@@ -443,6 +443,7 @@ impl TestHome {
         let listed = self.person(|call| {
             let filter = Filter {
                 with_fields: true,
+                with_diff: true,
                 ..Filter::default()
             };
             let rows = list::list(call, &filter)?;

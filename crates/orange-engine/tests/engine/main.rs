@@ -14,6 +14,7 @@ mod hand_edits;
 mod home;
 mod keys;
 mod lifecycle;
+mod list;
 mod merge_checkouts;
 mod merge_conflicts;
 mod merge_consent;

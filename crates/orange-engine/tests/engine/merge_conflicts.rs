@@ -40,8 +40,12 @@ fn conflict(
         why.contains("conflicts with main") && why.contains(file),
         "{why}"
     );
-    // What is said of the branch is over once the branch has moved.
+    // Another commit resolves nothing; a merge of main does.
     home.branch("work", &[("moved", "x")]);
+    assert!(home.why(&task).contains("conflicts with main"));
+    home.branch_by("work", |folder| {
+        home.git(folder, &["merge", "-q", "-s", "ours", "--no-edit", "main"]);
+    });
     assert!(!home.why(&task).contains("conflicts with main"));
     home
 }

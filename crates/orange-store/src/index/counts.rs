@@ -51,7 +51,7 @@ pub(super) fn needs_me(entry: &Entry) -> bool {
     let task = &entry.task;
     let open = !task.status.is_terminal();
     let waits = || info_for(task.status, task.blocked_reason).waits_for == WaitsFor::Person;
-    entry.damaged.is_some() || open && (entry.attention.is_some() || waits())
+    entry.damaged.is_some() || open && (entry.noted.attention.is_some() || waits())
 }
 
 /// What a transaction changes in the counts.

@@ -16,6 +16,13 @@ pub struct DiffStat {
     pub files: u32,
     pub added: u32,
     pub deleted: u32,
+    /// The files in which it conflicts with its target; None where that is not known.
+    pub conflicts: Option<Vec<String>>,
+    /// The commit of the target that it conflicts with.
+    #[serde(skip)]
+    pub conflicts_with: Option<String>,
+    /// How many of its commits the review has not seen; None where nobody reviewed it.
+    pub since_review: Option<u32>,
 }
 
 /// What is remembered of a branch.
@@ -25,6 +32,10 @@ pub struct KeptStat {
     pub branch: String,
     /// The commits it was compared with: those its target was at.
     pub targets: Vec<String>,
+    /// The commit that a review passed.
+    pub reviewed: Option<String>,
+    /// Git was asked about conflicts, whatever came of it.
+    pub tried: bool,
     pub stat: DiffStat,
 }
 
@@ -53,15 +64,19 @@ fn find(
     branch: &str,
 ) -> rusqlite::Result<Option<KeptStat>> {
     let mut query = connection.prepare_cached(
-        "SELECT targets, base, head, commits, files, added, deleted
+        "SELECT targets, base, head, commits, files, added, deleted,
+                reviewed, since_review, conflicts, conflicts_with, tried
          FROM diff_stats WHERE project = ?1 AND branch = ?2",
     )?;
     let read = |row: &rusqlite::Row<'_>| {
         let targets: String = row.get(0)?;
+        let conflicts: Option<String> = row.get(9)?;
         Ok(KeptStat {
             project: project.to_owned(),
             branch: branch.to_owned(),
             targets: targets.split_whitespace().map(str::to_owned).collect(),
+            reviewed: row.get(7)?,
+            tried: row.get(11)?,
             stat: DiffStat {
                 base: row.get(1)?,
                 head: row.get(2)?,
@@ -69,6 +84,13 @@ fn find(
                 files: row.get(4)?,
                 added: row.get(5)?,
                 deleted: row.get(6)?,
+                since_review: row.get(8)?,
+                // A path cannot hold a NUL.
+                conflicts: conflicts.map(|paths| {
+                    let paths = paths.split('\0').filter(|path| !path.is_empty());
+                    paths.map(str::to_owned).collect()
+                }),
+                conflicts_with: row.get(10)?,
             },
         })
     };
@@ -78,8 +100,9 @@ fn find(
 fn put(connection: &mut Connection, stats: &[KeptStat]) -> rusqlite::Result<()> {
     let _held = locks::enter(Rank::Index);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut insert = transaction
-        .prepare_cached("INSERT OR REPLACE INTO diff_stats VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?;
+    let mut insert = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO diff_stats VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    )?;
     for kept in stats {
         let stat = &kept.stat;
         insert.execute(params![
@@ -92,6 +115,11 @@ fn put(connection: &mut Connection, stats: &[KeptStat]) -> rusqlite::Result<()> 
             stat.files,
             stat.added,
             stat.deleted,
+            kept.reviewed,
+            stat.since_review,
+            stat.conflicts.as_ref().map(|paths| paths.join("\0")),
+            stat.conflicts_with,
+            kept.tried,
         ])?;
     }
     drop(insert);

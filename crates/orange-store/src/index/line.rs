@@ -4,6 +4,8 @@
 use super::counts::needs_me;
 use super::{Entry, Stamp};
 use orange_core::id::{Key, Prefix};
+use orange_core::usage::Spending;
+use orange_core::verification::CheckState;
 
 /// What a list reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +24,12 @@ pub(super) struct Line<'a> {
     pub(super) summary: &'a str,
     pub(super) damaged: Option<&'a str>,
     pub(super) attention: Option<&'a str>,
-    pub(super) checks_failed: bool,
+    /// The state of its last check, and the commit that it speaks of.
+    pub(super) check: Option<CheckState>,
+    pub(super) checked: Option<&'a str>,
+    pub(super) reviewed: Option<&'a str>,
+    /// As JSON.
+    pub(super) spending: Option<&'a str>,
     /// As far as the task itself tells.
     pub(super) needs_me: bool,
     pub(super) queue: &'a str,
@@ -39,11 +46,14 @@ pub(super) struct Line<'a> {
 const NONE: i64 = -1;
 
 const NUMBERS: usize = 9;
-const TEXTS: usize = 14;
+const TEXTS: usize = 17;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
-    let task = &entry.task;
+    let (task, noted) = (&entry.task, &entry.noted);
+    let check = noted.check.as_ref();
+    let spending = (noted.spending != Spending::default())
+        .then(|| serde_json::to_string(&noted.spending).unwrap_or_default());
     let numbers: [i64; NUMBERS] = [
         entry.stamp.map_or(NONE, |stamp| stamp.mtime),
         entry.stamp.map_or(NONE, |stamp| stamp.size),
@@ -52,7 +62,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         task.key.map_or(NONE, |key| i64::from(key.number)),
         task.priority as i64,
         task.updated_at.as_second(),
-        i64::from(entry.checks_failed),
+        check.map_or(NONE, |check| check.state as i64),
         i64::from(needs_me(entry)),
     ];
     let tags = task.tags.join("\n");
@@ -64,13 +74,16 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         Some(task.status.as_str()),
         Some(&task.summary),
         entry.damaged.as_deref(),
-        entry.attention.as_deref(),
+        noted.attention.as_deref(),
         Some(task.queue.as_str()),
         Some(task.category.as_str()),
         Some(&tags),
         task.tmux_session.as_deref(),
         task.target_branch.as_deref(),
         task.key.as_ref().map(|key| key.prefix.as_str()),
+        check.and_then(|check| check.head.as_deref()),
+        noted.reviewed.as_deref(),
+        spending.as_deref(),
     ];
     let mut bytes = Vec::with_capacity(512);
     let lengths = texts.map(|text| text.map_or(NONE, |text| text.len() as i64));
@@ -96,7 +109,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
     let (mtime, size, inode) = (number()?, number()?, number()?);
     let (indexed_at, key_number) = (number()?, number()?);
     let (priority, updated_second) = (number()?, number()?);
-    let (checks_failed, needs_me) = (number()? != 0, number()? != 0);
+    let (check, needs_me) = (number()?, number()? != 0);
+    let check = CheckState::ALL.iter().find(|state| **state as i64 == check);
     let mut at = 0_usize;
     let mut optional = || -> Option<Option<&str>> {
         let length = number()?;
@@ -122,6 +136,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         Some(prefix) => Some(key(prefix.parse().ok()?)?),
         None => None,
     };
+    let (checked, reviewed, spending) = (optional()?, optional()?, optional()?);
     Some(Line {
         stamp: (size != NONE).then_some(Stamp { mtime, size, inode }),
         indexed_at,
@@ -136,7 +151,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         summary,
         damaged,
         attention,
-        checks_failed,
+        check: check.copied(),
+        checked,
+        reviewed,
+        spending,
         needs_me,
         queue,
         category,
@@ -149,7 +167,9 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::Noted;
     use orange_core::task::Task;
+    use orange_core::verification::LastCheck;
 
     #[test]
     fn what_is_written_is_read_and_nothing_shorter() {
@@ -162,8 +182,15 @@ mod tests {
                 ..Task::default()
             },
             damaged: None,
-            attention: Some(String::new()),
-            checks_failed: true,
+            noted: Noted {
+                attention: Some(String::new()),
+                check: Some(LastCheck {
+                    state: CheckState::FailedOnBase,
+                    head: Some("c1".into()),
+                }),
+                reviewed: Some("c2".into()),
+                spending: serde_json::from_str(r#"{"open":[{"run":"r"}]}"#).unwrap(),
+            },
             mentions: Vec::new(),
             stamp: Some(Stamp {
                 mtime: -5,
@@ -183,7 +210,10 @@ mod tests {
             ("Grüße\n\u{0}\u{1f}", "pending")
         );
         assert_eq!((line.damaged, line.attention), (None, Some("")));
-        assert!(line.checks_failed && line.needs_me);
+        assert!(line.check == Some(CheckState::FailedOnBase) && line.needs_me);
+        assert_eq!((line.checked, line.reviewed), (Some("c1"), Some("c2")));
+        let spending: Spending = serde_json::from_str(line.spending.unwrap()).unwrap();
+        assert_eq!(spending, entry.noted.spending);
         assert_eq!((line.stamp, line.indexed_at), (entry.stamp, 9));
         assert_eq!((line.key, line.priority), (None, 2));
         for end in 0..bytes.len() {

@@ -10,12 +10,14 @@ use orange_core::TaskName;
 use orange_core::id::{Key, StoredReference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
+use orange_core::usage::Spending;
+use orange_core::verification::LastCheck;
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A line of `task list`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     /// The index's own number of the task.
     number: i64,
@@ -32,8 +34,12 @@ pub struct Listed {
     pub attention: Option<String>,
     /// It waits for a person: by its status, because something is to be looked at, or because its agent is gone.
     pub needs_me: bool,
-    /// Its last check failed, and its base is not known to fail too.
-    pub checks_failed: bool,
+    /// Its last check, as long as it is not over.
+    pub check: Option<LastCheck>,
+    /// The commit that a review passed, as long as the task waits for a decision about it.
+    pub reviewed: Option<String>,
+    /// What its agents used.
+    pub spending: Spending,
     /// It has a tmux session, so an agent is expected while it is active.
     pub has_session: bool,
     /// The branch it goes into, where that is not the project's own.
@@ -53,7 +59,7 @@ impl Listed {
 }
 
 /// What is listed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
     pub rows: Vec<Listed>,
     /// Terminal tasks that are left out only because they have been over for long.
@@ -461,7 +467,16 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         damaged: line.damaged.map(str::to_owned),
         attention: line.attention.map(str::to_owned),
         needs_me: line.needs_me,
-        checks_failed: line.checks_failed && !is_over(line.status),
+        check: line.check.map(|state| LastCheck {
+            state,
+            head: line.checked.map(str::to_owned),
+        }),
+        reviewed: line.reviewed.map(str::to_owned),
+        // Without it nothing is said about the cost.
+        spending: line
+            .spending
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default(),
         has_session: line.session.is_some(),
         target: line.target.map(str::to_owned),
         diff: None,

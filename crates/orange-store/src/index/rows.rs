@@ -10,7 +10,7 @@ use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, para
 use std::fmt::Write;
 
 /// Raised whenever the tables below change.
-const LAYOUT: u32 = 17;
+const LAYOUT: u32 = 18;
 
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
@@ -94,6 +94,11 @@ CREATE TABLE diff_stats (
     files    INTEGER NOT NULL,
     added    INTEGER NOT NULL,
     deleted  INTEGER NOT NULL,
+    reviewed TEXT,
+    since_review INTEGER,
+    conflicts TEXT,
+    conflicts_with TEXT,
+    tried    INTEGER NOT NULL,
     PRIMARY KEY (project, branch)
 ) WITHOUT ROWID;
 CREATE TABLE searched (

@@ -37,8 +37,12 @@ fn conflict(
     let why = env.why(&task).says("conflicts with main");
     why.says("request-changes")
         .says(words[0].split(':').next().unwrap());
-    // What is said of the branch is over once the branch has moved.
+    // A branch that moved is looked at anew: it conflicts until it has main in it.
     env.branch("work", &[("moved", "x")]);
+    env.why(&task).says("conflicts with main");
+    env.branch_by("work", |folder| {
+        env.git(folder, &["merge", "-q", "-s", "ours", "--no-edit", "main"]);
+    });
     env.why(&task).silent_about("conflicts with main");
     env
 }

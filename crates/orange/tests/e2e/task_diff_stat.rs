@@ -3,6 +3,7 @@
 use crate::env::{TestEnvironment, in_terminal};
 use crate::task_place::script;
 use crate::task_show_workspace::gits_of;
+use crate::verify::{checked, handed_over, only_warn, result};
 use insta::assert_snapshot;
 use std::fs;
 
@@ -27,8 +28,8 @@ fn lists_tell_commits_and_lines() {
     let diffs = |task: &serde_json::Value| format!("{} {}", task["key"], task["diff"]);
     let listed: Vec<String> = env.list(["--project", "shop"]).iter().map(diffs).collect();
     assert_snapshot!(listed.join("\n"), @r#"
-    "TASK-001" {"base":"[HASH]","head":"[HASH]","commits":2,"files":2,"added":4,"deleted":1}
-    "TASK-002" {"base":"[HASH]","head":"[HASH]","commits":0,"files":0,"added":0,"deleted":0}
+    "TASK-001" {"base":"[HASH]","head":"[HASH]","commits":2,"files":2,"added":4,"deleted":1,"conflicts":[],"since_review":null}
+    "TASK-002" {"base":"[HASH]","head":"[HASH]","commits":0,"files":0,"added":0,"deleted":0,"conflicts":[],"since_review":null}
     "TASK-003" null
     "#);
     let list = |columns| {
@@ -42,6 +43,29 @@ fn lists_tell_commits_and_lines() {
     env.orange(["task", "show", &task.id])
         .ok()
         .says("diff      2 commits, 2 files, +4 −1 against main");
+}
+
+#[test]
+fn a_list_shows_what_speaks_against_a_merge() {
+    let env = checked();
+    only_warn(&env);
+    let task = handed_over(&env, "login", "x.bad");
+    result(&env, &task);
+    env.bring_on(&task, "reviewing");
+    env.commit(&env.slot_of(&task), "README.md", "ours\n");
+    env.commit(&env.shop(), "README.md", "theirs\n");
+    let orange = crate::run::program().display().to_string();
+    let list = |columns| in_terminal(&env, columns, &format!("NO_COLOR=1 '{orange}' ls"));
+    assert_snapshot!(env.orange(LIST).ok(), @"
+       KEY       STATUS     SUMMARY               DIFF               CHECKS  REVIEW  CONFLICTS  BRANCH  UPDATED
+    ★  TASK-001  reviewing  ✗ checks · Some work  +2 −1 · 2 commits  ✗       +1      1 file     login   [AGE]
+    ");
+    assert!(list(110).contains("✗       +1      1 file"));
+    // Where a column has no room, a line says it in words.
+    let narrow = list(70);
+    assert!(!narrow.contains("CONFLICTS"), "{narrow}");
+    let words = "checks failed; conflicts in README.md; 1 commit since review";
+    assert!(narrow.contains(words), "{narrow}");
 }
 
 #[test]
@@ -61,9 +85,9 @@ fn git_is_started_only_when_a_branch_moved() {
     assert_eq!(list(), 0);
     env.git(&shop, &["pack-refs", "--all"]);
     assert_eq!(list(), 0);
-    // The target moved: what a branch changes is known, only since when is asked.
+    // The target moved: what a branch changes is known. Since when it is apart is asked, and whether it conflicts.
     let main = env.commit(&shop, "README.md", "more\n");
-    assert_eq!(list(), 1);
+    assert_eq!(list(), 2);
     assert_eq!(list(), 0);
     // It came in by a merge: the lines that main has already are not the task's.
     env.git(&slot, &["merge", "-q", "--no-edit", "main"]);

@@ -69,7 +69,7 @@ pub(crate) fn runs(env: &Agents) -> usize {
     text.lines().count()
 }
 
-fn result(env: &Agents, task: &TestTask) -> Value {
+pub(crate) fn result(env: &Agents, task: &TestTask) -> Value {
     env.until_event(task, "task.verified")["result"].clone()
 }
 

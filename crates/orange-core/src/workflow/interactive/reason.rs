@@ -187,17 +187,16 @@ impl Reason {
                 target,
                 concerns,
             } => {
-                let decision = text!(
-                    "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
-                    Action::request_changes(task.clone(), None)
-                );
                 return if concerns.is_empty() {
-                    decision
+                    text!(
+                        "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
+                        Action::request_changes(task.clone(), None)
+                    )
                 } else {
                     text!(
-                        "{}; a merge needs your word (--force): {}",
-                        decision,
-                        concerns.join("; ")
+                        "waits for your decision: {}; {} merges {branch} into {target} all the same",
+                        concerns.join("; "),
+                        Action::merge(task.clone(), true, None, None, None)
                     )
                 };
             }

@@ -1,6 +1,7 @@
 //! `orange task list`: what is going on, in one screen.
 
 use super::diff::lines;
+use super::show::agents::tokens;
 use super::{status, style, word};
 use crate::commands::at_least_one;
 use crate::completion::{projects, statuses, words};
@@ -11,9 +12,11 @@ use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status};
+use orange_core::usage::Usage;
+use orange_engine::index::DiffStat;
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::sessions::{self, LiveAgents, SessionState};
-use orange_engine::views::{TaskRow, inbox, list, list_json};
+use orange_engine::views::{Checks, TaskRow, inbox, list, list_json};
 use orange_engine::{Result, settings};
 use std::fmt::Write;
 
@@ -37,8 +40,16 @@ Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
 
 Agents (second column): ● alive  ✗ one should be and is not  ○ none expected
 
-What needs you comes first; a second line says why. DIFF: lines added and deleted against the target, and in how many commits. UPDATED: how long ago the task \
-changed: its status, or another field.")]
+What needs you comes first; a second line says why.
+
+Columns, shown when a listed task has something to show:
+  DIFF       lines added and deleted against the target, number of commits
+  CHECKS     ✓ passed  ✗ failed  … running  stale: passed on an older commit
+             ✗ base: failed, and fails where the work started from too
+  REVIEW     ✓ the review has seen all commits  +2: two commits since then
+  CONFLICTS  how many files conflict with the target
+  COST       what its agents cost (≥: at least), or how many tokens
+  UPDATED    how long ago the task changed: its status, or another field")]
 pub(crate) struct ListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',', add = projects())]
@@ -137,6 +148,10 @@ const COLUMNS: &[Column] = &[
     Column::new("PRIORITY").priority(30),
     Column::new("SUMMARY").min(24).ease(36).max(100).flexible(),
     Column::new("DIFF").priority(25),
+    Column::new("CHECKS").priority(24),
+    Column::new("REVIEW").priority(22),
+    Column::new("CONFLICTS").priority(21),
+    Column::new("COST").priority(12),
     Column::new("BRANCH").max(56).min(16).priority(10),
     Column::new("UPDATED").priority(20),
 ];
@@ -168,11 +183,23 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
     let in_tmux = rows.iter().any(|row| row.has_session);
     let changed = |row: &Listed| row.diff.as_ref().is_some_and(|stat| stat.commits > 0);
     let any_changed = rows.iter().any(changed);
+    let any = |has: &dyn Fn(&DiffStat) -> bool| {
+        rows.iter().filter_map(|row| row.diff.as_deref()).any(has)
+    };
+    let reviewed = any(&|stat| stat.since_review.is_some());
+    let conflicting = any(&|stat| !conflicts(stat).is_empty());
+    let shown_rows: Vec<TaskRow<'_>> = rows.iter().map(|row| TaskRow::of(row, live)).collect();
+    let checked = shown_rows.iter().any(|row| row.checks.is_some());
+    let paid = shown_rows.iter().any(|row| row.usage.is_some());
     let shown = |position: usize| match position {
         1 => in_tmux,
         3 => several,
         5 => urgent,
         7 => any_changed,
+        8 => checked,
+        9 => reviewed,
+        10 => conflicting,
+        11 => paid,
         _ => true,
     };
     let columns: Vec<Column> = COLUMNS
@@ -185,8 +212,7 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
     // Who reads a pipe counts lines: there a row stays one line.
     let notes_below = Extent::stdout() != Extent::Unlimited;
     let mut looks = MOST_LOOKS;
-    for row in rows {
-        let shown_row = TaskRow::of(row, live);
+    for (row, shown_row) in rows.iter().zip(shown_rows) {
         let trouble = if notes_below {
             None
         } else {
@@ -215,7 +241,7 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
     table.to_text()
 }
 
-fn cells<'a>(shown: &TaskRow<'a>, trouble: Option<&str>, now: Timestamp) -> [Cell<'a>; 10] {
+fn cells<'a>(shown: &TaskRow<'a>, trouble: Option<&str>, now: Timestamp) -> [Cell<'a>; 14] {
     let row = shown.listed;
     let (sign, colour) = match (&row.damaged, shown.status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
@@ -240,6 +266,10 @@ fn cells<'a>(shown: &TaskRow<'a>, trouble: Option<&str>, now: Timestamp) -> [Cel
         priority(row.priority),
         summary(row, trouble),
         diff(row),
+        checks(shown.checks),
+        review(row),
+        conflict_count(row),
+        cost(shown.usage),
         match &row.damaged {
             Some(_) => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
             None => Cell::new(row.branch.as_str(), Style::Dim),
@@ -263,6 +293,77 @@ fn diff(row: &Listed) -> Cell<'_> {
     }
 }
 
+fn checks(state: Option<Checks>) -> Cell<'static> {
+    match state {
+        None => Cell::from(""),
+        Some(Checks::Running) => Cell::new("…", Style::Plain),
+        Some(Checks::Passed) => Cell::new("✓", Style::Green),
+        Some(Checks::Stale) => Cell::new("stale", Style::Dim),
+        Some(Checks::Failed) => Cell::new("✗", Style::Red),
+        Some(Checks::FailedOnBase) => Cell::new("✗ base", Style::Dim),
+    }
+}
+
+/// Whether the review has seen all commits, or how many it has not.
+fn review(row: &Listed) -> Cell<'static> {
+    match row.diff.as_ref().and_then(|stat| stat.since_review) {
+        None => Cell::from(""),
+        Some(0) => Cell::new("✓", Style::Green),
+        Some(commits) => Cell::new(format!("+{commits}"), Style::Yellow),
+    }
+}
+
+fn conflicts(stat: &DiffStat) -> &[String] {
+    stat.conflicts.as_deref().unwrap_or_default()
+}
+
+fn conflict_count(row: &Listed) -> Cell<'static> {
+    match row.diff.as_deref().map(conflicts) {
+        None | Some([]) => Cell::from(""),
+        Some(files) => Cell::new(counted(files.len(), "file"), Style::Red),
+    }
+}
+
+/// The cost, or the tokens where no harness said what they cost.
+fn cost(usage: Option<Usage>) -> Cell<'static> {
+    let Some(usage) = usage else {
+        return Cell::from("");
+    };
+    let words = usage.cost_in_words();
+    Cell::from(words.unwrap_or_else(|| format!("{} tok", tokens(usage.tokens()))))
+}
+
+/// What speaks against a merge, in words: a narrow terminal has no room for the columns that show it.
+fn merge_trouble(shown: &TaskRow<'_>) -> Option<String> {
+    const NAMED: usize = 3;
+    let stat = shown.listed.diff.as_deref();
+    let mut words = Vec::new();
+    match shown.checks {
+        Some(Checks::Failed) => words.push("checks failed".to_owned()),
+        Some(Checks::FailedOnBase) => {
+            words.push("checks fail, as they did before".to_owned());
+        }
+        Some(Checks::Running | Checks::Passed | Checks::Stale) | None => {}
+    }
+    let files = stat.map(conflicts).unwrap_or_default();
+    if !files.is_empty() {
+        let mut named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
+        let more = format!("{} more", files.len().saturating_sub(NAMED));
+        if files.len() > NAMED {
+            named.push(&more);
+        }
+        words.push(format!("conflicts in {}", named.join(", ")));
+    }
+    let since_review = stat.and_then(|stat| stat.since_review);
+    if let Some(commits) = since_review.filter(|commits| *commits > 0) {
+        words.push(format!(
+            "{} since review",
+            counted(commits as usize, "commit")
+        ));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
 fn session(state: SessionState) -> Cell<'static> {
     match state {
         SessionState::Alive => Cell::new("●", Style::Green),
@@ -281,20 +382,24 @@ fn priority(order: i64) -> Cell<'static> {
     }
 }
 
-/// What a person should know of a task besides its status: why it needs them, or what keeps it from going on.
+/// What a person should know of a task besides its status, before its summary.
 fn trouble(shown: &TaskRow<'_>) -> Option<String> {
+    match (shown.checks == Some(Checks::Failed), stopped(shown)) {
+        (true, Some(what)) => Some(format!("✗ checks · {what}")),
+        (true, None) => Some("✗ checks".to_owned()),
+        (false, what) => what,
+    }
+}
+
+/// Why a task needs a person, or what keeps it from going on.
+fn stopped(shown: &TaskRow<'_>) -> Option<String> {
     let row = shown.listed;
     if let Some(damage) = &row.damaged {
         return Some(damage.clone());
     }
     let attention = row.attention.as_ref();
     let attention = attention.map(|what| format!("needs attention: {what}"));
-    let halted = || Some(spelled(&shown.halted()?.words()));
-    match (row.checks_failed, attention.or_else(halted)) {
-        (true, Some(what)) => Some(format!("✗ checks · {what}")),
-        (true, None) => Some("✗ checks".to_owned()),
-        (false, what) => what,
-    }
+    attention.or_else(|| Some(spelled(&shown.halted()?.words())))
 }
 
 /// Of so many tasks the question is read from their files; a longer list is not read to its end.
@@ -302,10 +407,10 @@ const MOST_LOOKS: usize = 100;
 
 /// The same as a sentence of its own, below the row: what its status asks of the person too.
 fn trouble_below(session: &Session, shown: &TaskRow<'_>, looks: &mut usize) -> Option<String> {
-    if let Some(trouble) = trouble(shown) {
-        return Some(trouble);
-    }
     let row = shown.listed;
+    if stopped(shown).is_some() {
+        return trouble(shown);
+    }
     let info = shown.status?.info();
     let gone = || {
         let is_gone = row.needs_me && shown.session == SessionState::Gone;
@@ -314,13 +419,13 @@ fn trouble_below(session: &Session, shown: &TaskRow<'_>, looks: &mut usize) -> O
     };
     let asked = || {
         let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
+        if let Some(trouble) = merge_trouble(shown) {
+            return Some(trouble);
+        }
         *looks = looks.checked_sub(1)?;
-        Some(match inbox::asked_in_brief(&session.call, row) {
-            Some(asked) => asked,
-            None => in_general,
-        })
+        Some(inbox::asked_in_brief(&session.call, row).unwrap_or(in_general))
     };
-    gone().or_else(asked)
+    gone().or_else(asked).or_else(|| trouble(shown))
 }
 
 /// The summary; where there is no line below it, with the trouble before it.

@@ -1,6 +1,6 @@
 //! `orange task show`: everything about one task.
 
-mod agents;
+pub(super) mod agents;
 mod evidence;
 mod history;
 mod workspace;
@@ -244,6 +244,15 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
     if let Some(diff) = facts.diff.as_ref().filter(|diff| diff.stat.commits > 0) {
         let line = format!("{} against {}", stat_text(&diff.stat), diff.target);
         lines.add("diff", line);
+        if let Some(files) = diff
+            .stat
+            .conflicts
+            .as_ref()
+            .filter(|files| !files.is_empty())
+        {
+            let line = format!("with {} in {}", diff.target, files.join(", "));
+            lines.add_styled("conflicts", line, Style::Red);
+        }
     }
     for (name, value) in optional(task) {
         if is_all || DAILY.contains(&name) {

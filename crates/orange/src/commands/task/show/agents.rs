@@ -93,7 +93,7 @@ pub(super) fn used(usage: Usage) -> String {
 }
 
 /// In thousands, or in millions where there are many.
-fn tokens(count: u64) -> String {
+pub(in crate::commands::task) fn tokens(count: u64) -> String {
     let tenths = |unit: u64| (count.saturating_mul(10) + unit / 2) / unit;
     let form = |tenths: u64, sign: &str| format!("{}.{}{sign}", tenths / 10, tenths % 10);
     match count {
