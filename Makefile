@@ -65,17 +65,17 @@ fuzz: ## fuzz everything that Orange reads, a minute for each kind of file; FUZZ
 	@bash scripts/install-deps fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) bash scripts/fuzz
 
-bench: ## measure Orange and its peers, and write docs/benchmarks.md
+bench: ## measure Orange and its peers, and write docs/contributing/benchmarks.md
 	@bash scripts/install-deps bench
 	@bash scripts/install-agents
 	cargo build --release --locked
 	ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)" \
-		cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md
+		cargo run --release --locked -p orange-bench -- --write docs/contributing/benchmarks.md
 
-docs: ## write the documents that come from the code: docs/configuration.md and its schema
+docs: ## write the documents that come from the code: docs/reference/configuration.md and its schema
 	cargo build --locked
-	$${CARGO_TARGET_DIR:-target}/debug/orange config docs > docs/configuration.md
-	$${CARGO_TARGET_DIR:-target}/debug/orange config schema > docs/config.schema.json
+	$${CARGO_TARGET_DIR:-target}/debug/orange config docs > docs/reference/configuration.md
+	$${CARGO_TARGET_DIR:-target}/debug/orange config schema > docs/reference/config.schema.json
 
 lint: ## check format and lints only
 	cargo fmt --all -- --check

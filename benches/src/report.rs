@@ -1,4 +1,4 @@
-//! The table, for the terminal and for docs/benchmarks.md.
+//! The table, for the terminal and for docs/contributing/benchmarks.md.
 
 use crate::measure::Times;
 use crate::scratch::{Scratch, file_system};
@@ -191,7 +191,7 @@ impl Report {
         format!(
             "# Benchmarks\n\n\
              Written by `make bench`, which runs `cargo build --release --locked` and then\n\
-             `cargo run --release --locked -p orange-bench -- --write docs/benchmarks.md`. The goals are ratios,\n\
+             `cargo run --release --locked -p orange-bench -- --write docs/contributing/benchmarks.md`. The goals are ratios,\n\
              because machines differ: each row was measured in the same run as what it is compared with, in turns.\n\
              {met} of {measured} goals are met. Lists and rebuilds use two cores, so a busy machine makes them look worse.\n\n{facts}\n\n{table}\n{notes}",
             met = measured - missed,

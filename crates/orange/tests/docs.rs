@@ -18,6 +18,34 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(root.join(name)).unwrap()
 }
 
+/// Every document that people read, with its name.
+fn documents() -> Vec<(String, String)> {
+    let mut names: Vec<String> = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for entry in std::fs::read_dir(root.join(&folder)).unwrap().flatten() {
+            let name = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.path().is_dir() {
+                folders.push(name);
+            } else if name.ends_with(".md") {
+                names.push(name);
+            }
+        }
+    }
+    names
+        .into_iter()
+        .map(|name| (name.clone(), document(&name)))
+        .collect()
+}
+
 fn orange(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_orange"));
     let output = command.args(arguments).output().unwrap();
@@ -27,8 +55,9 @@ fn orange(arguments: &[&str]) -> String {
 
 #[test]
 fn the_workflow_document_is_the_table() {
-    let text = document("docs/workflow.md");
-    let hint = "regenerate docs/workflow.md from `orange workflow show` and `--format mermaid`";
+    let text = document("docs/reference/workflow.md");
+    let hint =
+        "regenerate docs/reference/workflow.md from `orange workflow show` and `--format mermaid`";
     assert!(text.contains(&orange(&["workflow", "show"])), "{hint}");
     assert!(
         text.contains(&orange(&["workflow", "show", "--format", "mermaid"])),
@@ -36,123 +65,164 @@ fn the_workflow_document_is_the_table() {
     );
 }
 
-#[test]
-fn the_readme_speaks_of_commands_that_exist() {
-    let readme = document("README.md");
-    for command in [
-        "project add",
-        "new",
-        "ls",
-        "task why",
-        "task update",
-        "task complete",
-        "task show",
-        "workflow show",
-        "workspace list",
-        "task path",
-        "task shell",
-        "task open",
-        "task rescue list",
-        "task rescue restore",
-        "doctor",
-        "demo",
-        "task peek",
-        "task attach",
-        "task send",
-        "task request-changes",
-        "task wait",
-        "task respawn",
-        "task spawn",
-        "task merge",
-        "task resolve",
-        "watch",
-        "task diff",
-    ] {
-        assert!(readme.contains(&format!("orange {command}")), "{command}");
+/// A document names each of these commands, with or without the word `task`, and their help has an example.
+fn names_commands(document_name: &str, commands: &[&str]) {
+    let text = document(document_name);
+    for command in commands {
+        let short = command.strip_prefix("task ").unwrap_or(command);
+        let named = [*command, short].map(|name| text.contains(&format!("orange {name}")));
+        assert!(named.contains(&true), "{document_name}: {command}");
         let mut words: Vec<&str> = command.split(' ').collect();
         words.push("--help");
         assert!(orange(&words).contains("Example"), "{command}");
     }
+}
+
+#[test]
+fn the_readme_is_short_and_has_the_six_commands_of_a_task() {
+    let readme = document("README.md");
+    assert!(readme.lines().count() <= 140, "README.md is too long");
+    let (_, start) = readme.split_once("## Quick start").unwrap();
+    let (start, _) = start.split_once("\n## ").unwrap();
+    let typed: Vec<&str> = start
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ orange "))
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let six = ["new", "ls", "answer", "diff", "request-changes", "merge"];
+    assert_eq!(typed, six);
+    let (_, daily) = readme.split_once("## Every day").unwrap();
+    let (daily, _) = daily.split_once("\n## ").unwrap();
+    let rows = daily.lines().filter(|line| line.starts_with("| `orange "));
+    assert_eq!(rows.count(), 12);
+    names_commands(
+        "README.md",
+        &[
+            "new",
+            "ls",
+            "inbox",
+            "task why",
+            "task show",
+            "task peek",
+            "task attach",
+            "task answer",
+            "task send",
+            "task diff",
+            "task request-changes",
+            "task merge",
+            "doctor",
+            "demo",
+            "signal",
+        ],
+    );
 }
 
 #[test]
 fn every_command_about_workspaces_is_documented_and_has_an_example() {
-    let text = document("docs/workspaces.md");
-    for command in [
-        "workspace list",
-        "workspace init",
-        "workspace gc",
-        "task path",
-        "task shell",
-        "task rescue list",
-        "task rescue show",
-        "task rescue restore",
-        "task retry-hooks",
-        "project trust",
-    ] {
-        assert!(text.contains(&format!("orange {command}")), "{command}");
-        let mut words: Vec<&str> = command.split(' ').collect();
-        words.push("--help");
-        assert!(orange(&words).contains("Example"), "{command}");
-    }
+    names_commands(
+        "docs/reference/workspaces.md",
+        &[
+            "workspace list",
+            "workspace init",
+            "workspace gc",
+            "task path",
+            "task shell",
+            "task rescue list",
+            "task rescue show",
+            "task rescue restore",
+            "task retry-hooks",
+            "project trust",
+        ],
+    );
 }
 
 #[test]
 fn the_document_about_merging_names_every_strategy_and_option() {
-    let text = document("docs/merge.md");
+    let text = document("docs/reviewing.md");
     for strategy in Strategy::ALL {
         assert!(text.contains(&format!("| `{strategy}` |")), "{strategy}");
     }
-    for command in ["task merge", "task resolve"] {
-        assert!(text.contains(&format!("orange {command}")), "{command}");
-        let mut words: Vec<&str> = command.split(' ').collect();
-        words.push("--help");
-        assert!(orange(&words).contains("Example"), "{command}");
-    }
-    let help = orange(&["task", "merge", "--help"]);
-    let words = help
-        .split_whitespace()
-        .map(|word| word.trim_end_matches(','));
-    let options =
-        words.filter(|word| word.starts_with("--") && !["--json", "--help"].contains(word));
-    for option in options {
-        assert!(text.contains(option), "{option}");
+    let commands = [
+        "task merge",
+        "task resolve",
+        "task diff",
+        "task request-changes",
+        "task verify",
+        "project trust",
+    ];
+    names_commands("docs/reviewing.md", &commands);
+    for command in ["merge", "diff"] {
+        let help = orange(&["task", command, "--help"]);
+        let words = help
+            .split_whitespace()
+            .map(|word| word.trim_end_matches(','));
+        let others = ["--json", "--help", "--no-pager"];
+        let options = words.filter(|word| word.starts_with("--") && !others.contains(word));
+        for option in options {
+            assert!(text.contains(option), "{option}");
+        }
     }
 }
 
 #[test]
 fn every_command_about_agents_is_documented_and_has_an_example() {
-    let text = document("docs/agents.md");
-    for command in [
-        "new",
-        "run",
-        "watch",
-        "signal",
-        "task spawn",
-        "task respawn",
-        "task attach",
-        "task peek",
-        "task send",
-        "task request-changes",
-        "task wait",
-        "task why",
-        "task diff",
-        "prompt show",
-    ] {
-        assert!(text.contains(&format!("orange {command}")), "{command}");
-        let mut words: Vec<&str> = command.split(' ').collect();
-        words.push("--help");
-        assert!(orange(&words).contains("Example"), "{command}");
-    }
+    names_commands(
+        "docs/answering.md",
+        &[
+            "inbox",
+            "task answer",
+            "permissions list",
+            "permissions remove",
+            "task why",
+            "task send",
+            "task attach",
+            "task peek",
+            "task respawn",
+            "task request-changes",
+            "log",
+        ],
+    );
+    names_commands(
+        "docs/many-tasks.md",
+        &[
+            "new",
+            "ls",
+            "status",
+            "watch",
+            "run",
+            "search",
+            "task spawn",
+            "task wait",
+            "task deps",
+            "task cancel",
+            "task delete",
+            "task restore",
+            "project add",
+            "project update",
+            "project list",
+        ],
+    );
+    names_commands(
+        "docs/agents.md",
+        &[
+            "new",
+            "harness list",
+            "headless",
+            "prompt list",
+            "prompt show",
+            "signal",
+        ],
+    );
 }
 
 #[test]
 fn every_setting_is_documented() {
-    let hint = "`make docs` writes docs/configuration.md and docs/config.schema.json";
-    let reference = document("docs/configuration.md");
+    let hint =
+        "`make docs` writes docs/reference/configuration.md and docs/reference/config.schema.json";
+    let reference = document("docs/reference/configuration.md");
     assert_eq!(reference, orange(&["config", "docs"]), "{hint}");
     assert_eq!(
-        document("docs/config.schema.json"),
+        document("docs/reference/config.schema.json"),
         orange(&["config", "schema"]),
         "{hint}"
     );
@@ -164,8 +234,7 @@ fn every_setting_is_documented() {
         assert!(orange(&["config", command, "--help"]).contains("Example"));
     }
     // The tables of other documents speak of the same.
-    for name in ["workspaces", "agents", "merge"] {
-        let text = document(&format!("docs/{name}.md"));
+    for (name, text) in documents() {
         for line in text.lines() {
             let cell = line
                 .strip_prefix("| `")
@@ -178,7 +247,7 @@ fn every_setting_is_documented() {
                 .any(|setting| setting.section() == section)
             {
                 let known = cell.is_some_and(|key| Setting::of(key).is_some());
-                assert!(known, "docs/{name}.md: {line}");
+                assert!(known, "{name}: {line}");
             }
         }
     }
@@ -188,11 +257,12 @@ fn every_setting_is_documented() {
     // As it stands there, with every value of the right kind.
     let (_, unknown) = Config::parse(example).unwrap();
     assert_eq!(unknown, vec![], "settings in README.md");
+    assert_eq!(example.lines().count(), 8, "lines of settings in README.md");
 }
 
 #[test]
 fn the_document_about_prompts_is_the_code() {
-    let text = document("docs/prompts.md");
+    let text = document("docs/reference/prompts.md");
     let rows = |heading: &str| -> Vec<String> {
         let section = text.split(&format!("## {heading}\n")).nth(1).unwrap();
         let section = section.split("\n## ").next().unwrap();
@@ -218,15 +288,21 @@ fn the_document_about_prompts_is_the_code() {
     }
 }
 
-#[test]
-fn the_document_about_harnesses_is_the_table() {
-    let text = document("docs/harnesses.md");
+/// What `orange harness list` says.
+fn harnesses() -> Vec<serde_json::Value> {
     let home = tempfile::tempdir().unwrap();
     let mut list = Command::new(env!("CARGO_BIN_EXE_orange"));
     let list = list.args(["harness", "list", "--json"]);
     let output = list.env("ORANGE_HOME", home.path()).output().unwrap();
     let listed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let fields = listed["harnesses"][0]["supports"].as_object().unwrap();
+    listed["harnesses"].as_array().unwrap().clone()
+}
+
+#[test]
+fn the_document_about_harnesses_is_the_table() {
+    let text = document("docs/reference/harnesses.md");
+    let listed = harnesses();
+    let fields = listed[0]["supports"].as_object().unwrap();
     let row = |harness: &serde_json::Value| {
         let cells = fields.keys().map(|name| match &harness["supports"][name] {
             serde_json::Value::String(text) => text.clone(),
@@ -242,19 +318,14 @@ fn the_document_about_harnesses_is_the_table() {
         let cells: Vec<String> = cells.collect();
         format!("| `{name}` | {adapter} | {} |", cells.join(" | "))
     };
-    let rows: Vec<String> = listed["harnesses"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(row)
-        .collect();
+    let rows: Vec<String> = listed.iter().map(row).collect();
     let columns: Vec<String> = fields.keys().map(|name| name.replace('_', " ")).collect();
     let head = format!("| harness | adapter | {} |", columns.join(" | "));
     let rules = "|---".repeat(columns.len() + 2) + "|";
     let table = format!("{head}\n{rules}\n{}\n\n", rows.join("\n"));
     assert!(
         text.contains(&table),
-        "docs/harnesses.md should have:\n{table}"
+        "docs/reference/harnesses.md should have:\n{table}"
     );
     for command in ["harness list", "headless", "doctor", "signal"] {
         assert!(text.contains(&format!("orange {command}")), "{command}");
@@ -351,13 +422,14 @@ fn modules_used(source: &str) -> Vec<&str> {
 fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
     use doctor::Group;
     use gc::Kind;
-    let text = document("docs/health.md");
+    let text = document("docs/troubleshooting.md");
     for group in Group::ALL {
         assert!(
             text.contains(&format!("| {} |", group.as_str())),
             "{group:?}"
         );
     }
+    let text = document("docs/reference/home.md");
     for kind in Kind::ALL {
         let setting = format!("{}.keep_days", kind.as_str());
         assert!(
@@ -366,10 +438,16 @@ fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
         );
         assert!(text.contains(&format!("`{setting}`")), "{setting}");
     }
-    for command in ["doctor", "gc"] {
-        assert!(
-            orange(&[command, "--help"]).contains("Example"),
-            "{command}"
-        );
-    }
+    let commands = [
+        "task why",
+        "doctor",
+        "gc",
+        "log",
+        "task rescue list",
+        "task rescue restore",
+        "task restore",
+        "task respawn",
+        "task retry-hooks",
+    ];
+    names_commands("docs/troubleshooting.md", &commands);
 }

@@ -1,4 +1,4 @@
-//! What each harness is good for: one row for `orange harness list` and for the table of docs/harnesses.md.
+//! What each harness is good for: one row for `orange harness list` and for the table of docs/reference/harnesses.md.
 
 use super::model::efforts;
 use orange_core::config::Effort;

@@ -1,4 +1,4 @@
-//! The settings for people: docs/configuration.md, and what a new config.yaml starts with.
+//! The settings for people: docs/reference/configuration.md, and what a new config.yaml starts with.
 
 use super::{Kind, Repository, Setting};
 use std::fmt::Write;
@@ -58,7 +58,7 @@ language server completes and checks settings if the file starts with this line,
 ## The settings
 ";
 
-/// docs/configuration.md.
+/// docs/reference/configuration.md.
 pub fn reference() -> String {
     let mut text = INTRODUCTION.to_owned();
     let mut section = "";

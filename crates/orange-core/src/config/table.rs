@@ -1,5 +1,5 @@
 //! The table of settings, a row each: from it follow the structs that hold them, the known keys, what is checked,
-//! `config show`, the schema for editors and docs/configuration.md.
+//! `config show`, the schema for editors and docs/reference/configuration.md.
 
 use super::harnesses::{HARNESSES, REVIEWER};
 use super::values::{
@@ -120,7 +120,7 @@ settings! {
             "What agents may do without asking, where project and task say nothing else. Unless said, you are asked once.";
         "agents.project_settings" => Flag, ("false", "true"), No(RUNS), project_settings: bool = false, read flag,
             "Whether claude loads a project's `.claude` and `.mcp.json`. Then it starts only where you agreed to exactly these \
-             files (docs/harnesses.md).";
+             files (docs/reference/harnesses.md).";
         "agents.go_on" => Flag, ("true", "false"), No(MONEY), go_on: bool = true, read flag,
             "Whether an agent goes on by itself after a usage limit or a failure of its model's service.";
         "agents.retry_delay" => Time, ("60s", "5m"), No(MONEY),
@@ -177,7 +177,7 @@ settings! {
             "How long each of these commands may take.";
         "verify.command" => Commands, ("", "[make test]"), Adds,
             verify: Vec<String> = Vec::new(), read several_commands,
-            "Commands that check what was handed over (docs/verify.md). A repository's run only after you agreed to them.";
+            "Commands that check what was handed over (docs/reviewing.md). A repository's run only after you agreed to them.";
         "verify.timeout" => Time, ("10m", "1h"), Fills,
             verify_timeout: Option<Duration> = None, read |n| time_of(n).map(Some),
             "How long each of these commands may take.";

@@ -110,7 +110,7 @@ fn refusal(error: &str) -> Error {
         let hint = "it has no options; does the step lack its dash?";
         (message, hint.to_owned())
     } else {
-        let hint = "docs/sim.md has an example of every step";
+        let hint = "docs/contributing/sim.md has an example of every step";
         (error.as_str(), hint.to_owned())
     };
     err!(Usage, "{message}").hint(hint)

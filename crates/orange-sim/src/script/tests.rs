@@ -166,7 +166,10 @@ fn expected_words(steps: &str) -> Vec<String> {
 }
 
 fn document() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sim.md");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/contributing/sim.md"
+    );
     std::fs::read_to_string(path).unwrap()
 }
 

@@ -52,7 +52,7 @@ pub(crate) enum ConfigCommand {
     /// Print a JSON Schema of config.yaml, for editors
     #[command(after_help = "Example:\n  orange config schema > ~/orange/config.schema.json")]
     Schema,
-    /// Print docs/configuration.md: every setting explained
+    /// Print docs/reference/configuration.md: every setting explained
     #[command(after_help = "Example:\n  orange config docs | less")]
     Docs,
 }

@@ -20,7 +20,7 @@ Examples:
   orange sim --script mine.yaml --role reviewer --round 2 -- \"Review it\"
   echo \"go on\" | orange sim --log sim.log   without a terminal: a message a line
 
-Keys: Enter sends, Escape interrupts, Ctrl-C twice or Ctrl-D quits. docs/sim.md explains scripts.")]
+Keys: Enter sends, Escape interrupts, Ctrl-C twice or Ctrl-D quits. docs/contributing/sim.md explains scripts.")]
 pub(crate) struct SimArgs {
     /// What it does, in YAML (default: $ORANGE_SIM_SCRIPT or the built-in script)
     #[arg(long, value_name = "FILE", add = files())]

@@ -135,7 +135,7 @@ pub(super) fn next() -> String {
             palette.paint(Style::Cyan, command)
         );
     }
-    text.push_str("  README.md, docs/agents.md, docs/merge.md, docs/sim.md\n");
+    text.push_str("  docs/README.md lists the documents\n");
     text
 }
 

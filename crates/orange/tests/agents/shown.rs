@@ -1,4 +1,4 @@
-//! What a test has shown of a real CLI: the table of docs/harnesses.md is made of this, by `scripts/tried-agents`.
+//! What a test has shown of a real CLI: the table of docs/reference/harnesses.md is made of this, by `scripts/tried-agents`.
 
 use std::fs;
 use std::path::PathBuf;

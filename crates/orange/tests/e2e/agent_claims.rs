@@ -1,4 +1,4 @@
-//! What docs/agents.md claims of agents: what they may do with their own task, that everything else is refused with exit
+//! What docs/reference/security.md claims of agents: what they may do with their own task, that everything else is refused with exit
 //! code 3, and that a task moves forward by what is in its TASK.md.
 
 use crate::env::{TestEnvironment, TestTask, fingerprint};

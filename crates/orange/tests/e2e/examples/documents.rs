@@ -22,10 +22,17 @@ pub(crate) struct Step {
 /// Every document that people read, by its name.
 pub(crate) fn documents() -> Vec<String> {
     let mut names = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
-    let entries = fs::read_dir(root().join("docs")).unwrap().flatten();
-    let files = entries.map(|entry| entry.file_name().into_string().unwrap());
-    let pages = files.filter(|name| name.ends_with(".md"));
-    names.extend(pages.map(|name| format!("docs/{name}")));
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap().flatten() {
+            let name = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.path().is_dir() {
+                folders.push(name);
+            } else if name.ends_with(".md") {
+                names.push(name);
+            }
+        }
+    }
     names.sort();
     names
 }
@@ -112,7 +119,7 @@ impl Step {
     /// Whether it only looks: what it shows may take a moment to be so.
     pub(crate) fn looks(&self) -> bool {
         let words = [
-            "ls", "list", "show", "why", "peek", "status", "search", "log",
+            "ls", "list", "show", "why", "peek", "status", "search", "log", "inbox",
         ];
         let command = self.command.split(" #").next().unwrap_or_default();
         let mut all = command.split_whitespace();

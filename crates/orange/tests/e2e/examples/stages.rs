@@ -29,6 +29,8 @@ printf 'black tea 3\\ngreen tea 4\\nherb tea 2\\n' >prices.txt && git add prices
 agents() {
   printf 'worker:\\n  - plan: \"APPROACH: %s\"\\n  - status: working\\n' \"$2\"
   printf '  - run: sed -i \"s/green tea 4/%s/\" prices.txt\\n  - commit: %s\\n' \"$2\" \"$2\"
+  printf '  - handoff: \"DONE: green tea costs 5\"\\n  - complete\\n  - end turn\\n'
+  printf '  - write: CHANGES.md\\n    text: Green tea costs 5\\n  - commit: change log\\n'
   printf '  - handoff: \"DONE: green tea costs 5\"\\n  - complete\\n'
   printf 'reviewer:\\n  - review: PASS\\n  - status: reviewing\\n'
 } >\"../$1.yaml\"
@@ -39,56 +41,32 @@ for name in dear cheap; do
 done
 orange task wait TASK-001 --for reviewing && orange task wait TASK-002 --for reviewing";
 
-const STAGES: &[Stage] = &[
-    Stage {
-        document: "README.md",
-        bare: true,
-        before: &[(
-            "orange task answer TASK-003 ",
-            "\
-ORANGE_RUN_ID=$(ls -t ~/orange/runs | head -n 1) orange signal permission-asked --text 'Bash: npm install' --wait >/dev/null 2>&1 &
-until orange task answer TASK-003; do sleep 0.05; done",
-        )],
-    },
-    Stage {
-        document: "docs/agents.md",
-        bare: false,
-        before: &[
-            ("", ASKS),
-            (
-                "orange task answer TASK-001 --always",
-                "until orange task answer TASK-001; do sleep 0.05; done",
-            ),
-        ],
-    },
-    Stage {
-        document: "docs/harnesses.md",
-        bare: false,
-        before: &[
-            ("", "echo 'Which tests are slow here?' >prompt.md"),
-            (
-                "orange signal",
-                "orange new 'Add a login form' && orange task wait TASK-001 --for reviewing
-echo \"export PROMPT='go on' ORANGE_RUN_ID=$(basename ~/orange/runs/*)\" >>\"$BASH_ENV\"",
-            ),
-        ],
-    },
-    Stage {
-        document: "docs/merge.md",
-        bare: false,
-        before: &[("", REMOTE), ("", PRICES)],
-    },
-    Stage {
-        document: "docs/verify.md",
-        bare: false,
-        before: &[
-            (
-                "",
-                "\
+/// What claude does with a login form, and with a request for changes.
+const LOGIN: &str = "\
+git init -q -b main shop && cd shop && git commit -q --allow-empty -m 'first commit'
+cat >../../bin/claude.yaml <<'END'
+worker:
+  - plan: \"APPROACH: a form\"
+  - status: working
+  - write: login.html
+    text: \"<form>\\n<input name=user>\\n<input name=password type=password>\\n<button>Log in</button></form>\\n\"
+  - commit: Add a login form
+  - handoff: \"DONE: a form\"
+  - complete
+  - end turn
+  - run: sed -i 's/<button>/<button class=large>/' login.html
+  - commit: A larger button
+  - handoff: \"DONE: a larger button\"
+  - complete
+END";
+
+/// A project of its own with a check that runs until a file is there, and then fails, as it does on the base.
+const CHECKED: &str = "\
+git init -q -b main ../login && cd ../login
 mkdir .orange && printf 'verify:\\n  command: make test\\n' >.orange/config.yaml
 printf 'test:\\n\\t@until [ -e %s/go ]; do sleep 0.05; done; cat failed; false\\n' \"$(realpath ..)\" >Makefile
 echo 'FAILED tests/test_cart.py::test_total' >failed
-git add . && git commit -q -m 'what is checked' && orange project trust shop --yes
+git add . && git commit -q -m 'what is checked' && orange project add . && orange project trust login --yes
 cat >../fails.yaml <<'END'
 worker:
   - plan: \"APPROACH: a form\"
@@ -103,13 +81,61 @@ reviewer:
   - status: reviewing
 END
 harness=sim:$(realpath ../fails.yaml)
-orange new 'Add a login form' --harness \"$harness\" --review-harness \"$harness\"",
-            ),
-            ("orange task verify", "touch ../go"),
+orange new 'Add a login form' --harness \"$harness\" --review-harness \"$harness\"";
+
+/// A task whose agent has a question.
+const QUESTION: &str = "\
+printf 'worker:\\n  - questions: In which currency?\\n  - status: clarification\\n  - repeat: forever\\n    steps:\\n      - end turn\\n' >../prices.yaml
+orange new 'Show the prices' --harness \"sim:$(realpath ../prices.yaml)\"
+orange task wait TASK-002 --for needs-me";
+
+const STAGES: &[Stage] = &[
+    Stage {
+        document: "README.md",
+        bare: true,
+        before: &[
+            ("", LOGIN),
+            ("orange diff", "orange task wait TASK-001 --for reviewing"),
+            ("orange merge", "orange task wait TASK-001 --for reviewing"),
         ],
     },
     Stage {
-        document: "docs/workspaces.md",
+        document: "docs/answering.md",
+        bare: false,
+        before: &[
+            ("", ASKS),
+            ("", QUESTION),
+            (
+                "orange answer TASK-001 --always",
+                "until orange task answer TASK-001; do sleep 0.05; done",
+            ),
+        ],
+    },
+    Stage {
+        document: "docs/reviewing.md",
+        bare: false,
+        before: &[
+            ("", CHECKED),
+            ("orange verify", "touch ../go"),
+            ("orange request-changes", "cd ../shop"),
+            ("orange request-changes", REMOTE),
+            ("orange request-changes", PRICES),
+        ],
+    },
+    Stage {
+        document: "docs/reference/harnesses.md",
+        bare: false,
+        before: &[
+            ("", "echo 'Which tests are slow here?' >prompt.md"),
+            (
+                "orange signal",
+                "orange new 'Add a login form' && orange task wait TASK-001 --for reviewing
+echo \"export PROMPT='go on' ORANGE_RUN_ID=$(basename ~/orange/runs/*)\" >>\"$BASH_ENV\"",
+            ),
+        ],
+    },
+    Stage {
+        document: "docs/reference/workspaces.md",
         bare: false,
         before: &[
             ("", REMOTE),
@@ -120,7 +146,7 @@ git commit -q --allow-empty -m one && git commit -q --allow-empty -m two
 orange new 'Add a login form' --harness none --no-spawn",
             ),
             (
-                "orange task rescue list",
+                "orange rescue list",
                 "\
 cd \"$(orange task path TASK-001)\" && echo a >a && echo b >b && cd -
 orange task cancel TASK-001 --yes
@@ -140,10 +166,11 @@ pub(crate) fn world(document: &str) -> World {
     let Some(stage) = stage(document) else {
         return USUAL.world();
     };
-    if stage.bare {
-        return World::bare();
-    }
-    let mut world = World::new();
+    let mut world = if stage.bare {
+        World::bare()
+    } else {
+        World::new()
+    };
     for (_, lines) in stage
         .before
         .iter()

@@ -13,13 +13,10 @@ use std::time::{Duration, Instant};
 /// Generous: only an example that hangs is given so long.
 const CEILING: Duration = Duration::from_secs(90);
 
-/// Programs that examples name and not every machine has. The agents answer one turn as theirs would; the others do
-/// as little as can be done.
+/// Programs that examples name and not every machine has. Agents without a terminal answer one turn as theirs would; the
+/// others do as little as can be done.
 const PROGRAMS: &[(&str, &str)] = &[
-    (
-        "claude",
-        r#"cat >/dev/null; echo '{"type":"result","subtype":"success","is_error":false,"session_id":"1","result":"none"}'"#,
-    ),
+    ("claude", CLAUDE),
     (
         "pi",
         r#"cat >/dev/null; echo '{"type":"session","id":"1"}'
@@ -60,11 +57,34 @@ for command; do
 done
 exec cat"#;
 
+/// Claude Code, played by the scripted agent. In a mode in which the real one would ask, its worker first asks for a command, in
+/// claude's own words. A script `claude.yaml` beside it says what it does, else the built-in one.
+const CLAUDE: &str = r#"case "$*" in
+--version) echo '2.1.325 (Claude Code)'; exit ;;
+'auth status'*) echo '{"loggedIn":true,"authMethod":"claude.ai"}'; exit ;;
+-p\ * | *\ -p\ *)
+  cat >/dev/null
+  echo '{"type":"result","subtype":"success","is_error":false,"session_id":"1","result":"none"}'
+  exit ;;
+esac
+script=$(dirname "$0")/claude.yaml
+for prompt; do :; done
+orange signal prompt-taken --text "$prompt"
+case "$ORANGE_ROLE $*" in
+worker*--permission-mode*)
+  printf '{"hook_event_name":"PermissionRequest","session_id":"1","cwd":"%s","tool_name":"Bash","tool_input":{"command":"npm install"}}' "$PWD" |
+    orange signal --from claude >/dev/null ;;
+esac
+if [ -e "$script" ]; then exec orange sim --script "$script" -- "$prompt"; fi
+exec orange sim -- "$prompt""#;
+
 /// How a line is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// Until it ends by itself.
     Plain,
+    /// At a terminal of 100 columns, until it ends by itself.
+    Terminal,
     /// Until it has printed something; then Ctrl-C.
     Interrupted,
     /// At a terminal, until tmux shows a session there; then its client is detached.
@@ -146,15 +166,12 @@ impl World {
         let mut command = match how {
             How::Plain => self.shell(&["-c", &script]),
             How::Interrupted => self.shell(&["-c", &format!("exec {line}")]),
-            How::Attached => {
-                let mut command = self.agents.foreign("script");
-                command.args(["-qec", line, "/dev/null"]);
-                command
-            }
+            How::Attached => self.terminal(line),
+            How::Terminal => self.terminal(&format!("stty cols 100 rows 40; {line}")),
         };
         // A terminal whose input ends would type an end of file to the agent.
         let input = match how {
-            How::Attached => Stdio::piped(),
+            How::Attached | How::Terminal => Stdio::piped(),
             How::Plain | How::Interrupted => Stdio::null(),
         };
         let mut child = command
@@ -186,7 +203,7 @@ impl World {
                     looks += 1;
                 }
                 How::Attached => self.detach(),
-                How::Plain | How::Interrupted => {}
+                How::Plain | How::Interrupted | How::Terminal => {}
             }
             std::thread::sleep(Duration::from_millis(10));
         };
@@ -196,13 +213,20 @@ impl World {
         let text = fs::read(&said).unwrap();
         Said {
             code,
-            text: String::from_utf8_lossy(&text).into_owned(),
+            text: String::from_utf8_lossy(&text).replace('\r', ""),
         }
     }
 
     fn shell(&self, arguments: &[&str]) -> Command {
         let mut command = self.agents.foreign("bash");
         command.args(arguments);
+        command
+    }
+
+    fn terminal(&self, line: &str) -> Command {
+        let mut command = self.agents.foreign("script");
+        command.args(["-qec", line, "/dev/null"]);
+        command.env("NO_COLOR", "1");
         command
     }
 

@@ -126,9 +126,12 @@ fn what_a_command_says_and_how_it_ends_matters_as_the_script_wants() {
     );
 }
 
-/// The recipes of docs/sim.md, by the list they stand in.
+/// The recipes of docs/contributing/sim.md, by the list they stand in.
 fn recipes() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sim.md");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/contributing/sim.md"
+    );
     let text = fs::read_to_string(path).unwrap();
     let recipes = text.split("### Recipes").nth(1).unwrap();
     let recipes = recipes.split("```yaml\n").nth(1).unwrap();
