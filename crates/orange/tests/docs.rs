@@ -117,6 +117,49 @@ fn the_readme_is_short_and_has_the_six_commands_of_a_task() {
     );
 }
 
+/// What the table of the README says of the agents that Orange knows is what `orange harness list` says.
+#[test]
+fn the_support_table_of_the_readme_is_honest() {
+    let readme = document("README.md");
+    for harness in harnesses() {
+        let name = harness["name"].as_str().unwrap();
+        if name == "sim" {
+            continue;
+        }
+        let mut rows = readme.lines().filter(|line| line.starts_with("| "));
+        let row = rows
+            .find(|line| {
+                line.split('|')
+                    .nth(1)
+                    .unwrap()
+                    .contains(&format!("`{name}`"))
+            })
+            .unwrap_or_else(|| panic!("{name} is not in the table"));
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let supports = &harness["supports"];
+        let has = |field: &str| match &supports[field] {
+            serde_json::Value::Bool(can) => *can,
+            serde_json::Value::Array(words) => !words.is_empty(),
+            other => !other.is_null(),
+        };
+        let columns = [
+            (2, has("signals")),
+            (3, has("permissions")),
+            (4, has("model") && has("effort")),
+            (5, has("usage")),
+            (6, has("headless")),
+        ];
+        for (at, can) in columns {
+            assert_eq!(cells[at].starts_with("yes"), can, "{name}: {}", cells[at]);
+        }
+        // Those that a run of `make test-agents` has written down.
+        let tried = document("docs/reference/harnesses.md");
+        let (_, tried) = tried.split_once("| shown | ").unwrap();
+        let tried = tried.lines().next().unwrap().contains(&format!("{name} "));
+        assert_eq!(cells[7].starts_with("yes"), tried, "{name}: {}", cells[7]);
+    }
+}
+
 #[test]
 fn every_command_about_workspaces_is_documented_and_has_an_example() {
     names_commands(
@@ -450,4 +493,88 @@ fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
         "task retry-hooks",
     ];
     names_commands("docs/troubleshooting.md", &commands);
+}
+
+#[test]
+fn the_documents_for_scripts_and_files_are_the_help() {
+    let text = document("docs/reference/output.md");
+    let mut codes = 0;
+    for line in orange(&["help", "exit-codes"]).lines() {
+        let Some((code, meaning)) = line.trim().split_once("  ") else {
+            continue;
+        };
+        if code.parse::<u8>().is_ok() {
+            let row = format!("| {code} | {} |", meaning.trim());
+            assert!(text.contains(&row), "docs/reference/output.md: {row}");
+            codes += 1;
+        }
+    }
+    assert!(codes > 5, "{codes}");
+    let help = orange(&["help", "json"]);
+    let (_, errors) = help.split_once("Codes of errors:").unwrap();
+    let (errors, _) = errors.split_once("See also").unwrap();
+    for code in errors
+        .split([',', ' ', '\n'])
+        .filter(|code| !code.is_empty())
+    {
+        assert!(text.contains(&format!("`{code}`")), "{code}");
+    }
+    let text = document("docs/reference/home.md");
+    for line in orange(&["help", "files"]).lines() {
+        let files = ["  ~/orange/", "  REPOSITORY/"];
+        if let Some(name) = files.iter().find_map(|files| line.strip_prefix(files)) {
+            assert!(text.contains(name), "docs/reference/home.md: {name}");
+        }
+    }
+}
+
+/// What a heading is called in a link, as GitHub does it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.to_lowercase();
+    let kept = kept
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter })
+        .collect()
+}
+
+#[test]
+fn every_link_in_a_document_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for (name, text) in documents() {
+        // Links stand in prose, not in blocks.
+        let prose: String = text.split("```").step_by(2).collect();
+        for link in prose.split("](").skip(1) {
+            let link = link.split(')').next().unwrap();
+            if link.starts_with("http") {
+                continue;
+            }
+            let (file, place) = link.split_once('#').unwrap_or((link, ""));
+            let folder = root.join(&name).parent().unwrap().to_owned();
+            let path = match file {
+                "" => root.join(&name),
+                file => folder.join(file),
+            };
+            assert!(path.exists(), "{name}: {link}");
+            let target = std::fs::read_to_string(&path).unwrap();
+            let mut headings = target.lines().filter(|line| line.starts_with('#'));
+            let found = headings.any(|line| anchor(line.trim_start_matches('#').trim()) == place);
+            assert!(place.is_empty() || found, "{name}: {link}");
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+#[test]
+fn the_index_has_every_document() {
+    let index = document("docs/README.md");
+    for (name, _) in documents() {
+        let Some(inside) = name.strip_prefix("docs/") else {
+            continue;
+        };
+        let listed = index.contains(&format!("]({inside})"));
+        assert!(listed || inside == "README.md", "{name}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The documents are played: every command in them is typed, in order, and prints what is shown.
 
-use super::documents::{Step, blocks, documents, mentioned};
+use super::documents::{Step, blocks, documents, mentioned, text};
 use super::how;
 use super::shown::{HOME, Names, same};
 use super::stages::{before, staged, world};
@@ -221,5 +221,23 @@ fn every_command_that_documents_mention_exists() {
                 );
             }
         }
+    }
+}
+
+/// No command is left out: some document names each of them, with or without the word `task`.
+#[test]
+fn every_command_is_in_a_document() {
+    let texts: Vec<String> = documents().iter().map(|name| text(name)).collect();
+    let pages = tree::pages();
+    let groups = |page: &Page| {
+        pages
+            .iter()
+            .any(|other| other.path.len() > page.path.len() && other.path.starts_with(&page.path))
+    };
+    for page in pages.iter().filter(|page| !groups(page)) {
+        let name = page.name();
+        let short = name.replacen("orange task ", "orange ", 1);
+        let named = |text: &String| text.contains(&name) || text.contains(&short);
+        assert!(texts.iter().any(named), "no document names `{name}`");
     }
 }
