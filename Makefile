@@ -86,7 +86,7 @@ deny: ## check licences, sources and duplicates of all dependencies (deny.toml);
 	@PATH="$$(bash scripts/install-cargo-deny --print-path)/bin:$$PATH"; set -x; \
 	cargo deny --locked check -D warnings -A license-exception-not-encountered licenses sources bans; \
 	cargo deny --locked --manifest-path fuzz/Cargo.toml --config deny.toml \
-		check -D warnings -A unmatched-skip licenses sources bans
+		check -D warnings -A unmatched-skip -A license-not-encountered licenses sources bans
 
 build: ## build Orange for release (target/release/orange)
 	cargo build --release --locked

@@ -6,6 +6,7 @@ pub mod lock;
 pub mod locks;
 pub use orange_sys::private::{self, make_durable_folder as make_folder};
 pub mod database;
+pub mod feed;
 pub mod index;
 pub mod projects;
 mod remarks;
