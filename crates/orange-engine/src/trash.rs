@@ -3,7 +3,8 @@
 use crate::call::{Call, hidden_folder};
 use crate::error::{Error, IoContext, Result, err};
 use crate::started_by;
-use crate::store::{Place, history_in, make_folder};
+use crate::store::{Place, feed, history_in, make_folder};
+use orange_core::history::EventType;
 use orange_core::id::Reference;
 use orange_core::task::{Status, Task};
 use orange_core::{Action, machine, text};
@@ -26,8 +27,8 @@ pub(crate) fn over_in_trash(call: &Call, project: &str, number: u32) -> Option<S
 
 pub(crate) fn move_to_trash(call: &Call, place: &Place) -> Result<()> {
     let target = trash_place(call, place);
-    let task = call.store.survey(&place.folder()).task.id;
-    started_by::forget_environment(call, &task);
+    let task = call.store.survey(&place.folder()).task;
+    started_by::forget_environment(call, &task.id);
     let made = target.parent().map_or(Ok(()), make_folder);
     made.and_then(|()| {
         if target.exists() {
@@ -41,6 +42,12 @@ pub(crate) fn move_to_trash(call: &Call, place: &Place) -> Result<()> {
     sync_parents(&place.path, &target);
     crash_point("delete.moved");
     call.index()?.store(&[], &[place.folder()]);
+    call.store.append_to_feed(&feed::Line {
+        time: call.now(),
+        folder: place.folder(),
+        revision: task.revision,
+        events: vec![EventType::TaskDeleted],
+    });
     Ok(())
 }
 

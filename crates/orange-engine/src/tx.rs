@@ -21,7 +21,7 @@ use crate::seal::SealedJournal;
 use crate::seal_checks::{self, SealCheck};
 use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
-use crate::store::{LOCK_TIMEOUT, Place, Snapshot, journal};
+use crate::store::{LOCK_TIMEOUT, Place, Snapshot, feed, journal};
 pub use crate::tx::commit::Committed;
 pub(crate) use crate::tx::commit::Given;
 pub use crate::tx::write_reconciled::written_fields;
@@ -32,7 +32,7 @@ use crate::{
 pub use orange_agents::marks::context_mark;
 pub(crate) use orange_agents::marks::review_mark;
 use orange_core::history::payload::{ContextChanged, HookEnded};
-use orange_core::history::{Event, HookOutcome, Payload};
+use orange_core::history::{Event, EventType, HookOutcome, Payload};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
 use orange_core::review::{self, Left};
@@ -57,6 +57,8 @@ pub struct TaskTx<'a> {
     unindexed: bool,
     /// Somebody still writes to a file that was swapped out: the next command has to look again.
     writer_open: bool,
+    /// What was journalled and is not in the feed yet.
+    untold: Vec<EventType>,
     /// What the person is to hear of.
     unsent: Vec<Notification>,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
@@ -122,6 +124,9 @@ pub(crate) fn opened(
 ) -> Result<TaskTx<'_>> {
     home_record::refuse_copy(call)?;
     let mut snapshot = call.store.read(&place)?;
+    // Of what an earlier step left undone the feed may be all, too.
+    let untold = snapshot.history.events.last().filter(|_| marked);
+    let untold = untold.map(|event| event.kind.clone());
     let sealed = seal_checks::drop_unsealed(call, &mut snapshot.history);
     let torn = snapshot.torn;
     let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
@@ -135,6 +140,7 @@ pub(crate) fn opened(
         // Of what an earlier step left undone the index may be all.
         unindexed: marked,
         writer_open: false,
+        untold: untold.into_iter().collect(),
         unsent: Vec::new(),
         repair,
         place,
@@ -242,6 +248,10 @@ impl TaskTx<'_> {
             std::slice::from_ref(state.opening),
         ));
         self.mark()?;
+        if !open.is_empty() {
+            // Hooks may take minutes.
+            self.tell_feed();
+        }
         let mut events = Vec::new();
         for hook in open {
             crash_point("hook.before");
@@ -434,6 +444,8 @@ impl TaskTx<'_> {
         seal_checks::remember_seals(self.call, &self.task.id, &seals, &events);
         self.seals = seals;
         event_log::tell(self.call.spell, &self.task, &events);
+        let kinds = events.iter().map(|event| event.kind.clone());
+        self.untold.extend(kinds);
         self.unsent
             .extend(notify::worth_telling(&self.task, &self.body, &events));
         self.snapshot.history.events.extend(events);
@@ -485,7 +497,18 @@ impl TaskTx<'_> {
         }
         self.call.index()?.store(&[entry], &[]);
         self.unindexed = false;
+        self.tell_feed();
         Ok(())
+    }
+
+    /// Tells other processes that the task has changed. They read its files and the index.
+    fn tell_feed(&mut self) {
+        self.call.store.append_to_feed(&feed::Line {
+            time: self.call.now(),
+            folder: self.place.folder(),
+            revision: self.task.revision,
+            events: std::mem::take(&mut self.untold),
+        });
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) const FILES: &str = "\
 ~/orange/orange.log                      what happened, as JSON lines
 ~/orange/orange.db                       counters of keys, your consents and permissions; private
 ~/orange/index.db                        a cache; may be deleted
+~/orange/feed.jsonl                      which tasks changed last; may be deleted
 ~/orange/in-flight/                      changes that are under way
 ~/orange/starting/                       tasks that are being started
 ~/orange/versions/                       versions of programs, and who was logged in

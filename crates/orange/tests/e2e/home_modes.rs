@@ -136,6 +136,7 @@ fn a_new_home_is_private_whatever_the_umask() {
     for name in [
         "orange.db",
         "index.db",
+        "feed.jsonl",
         "orange.log",
         "projects.json",
         "config.yaml",

@@ -61,6 +61,7 @@ mod errands;
 mod everyday;
 mod examples;
 mod exclude_lines;
+mod feed;
 mod first_installed;
 mod first_run;
 mod gates;

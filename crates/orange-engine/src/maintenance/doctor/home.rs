@@ -24,6 +24,7 @@ const OWN: &[&str] = &[
     "config.yaml",
     "environments",
     "exports",
+    "feed.jsonl*",
     "harness",
     "in-flight",
     "index.db*",
