@@ -209,12 +209,12 @@ fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
     })
 }
 
-/// The events of a journal from a byte on; a line that is cut short is left for the next time.
-pub fn events_since(place: &Place, from: usize) -> Result<Vec<Event>> {
+/// The events of a journal from a byte on, and how far it was read; a line that is cut short is left for the next time.
+pub fn events_since(place: &Place, from: usize) -> Result<(Vec<Event>, usize)> {
     let path = place.journal();
     let bytes = journal::read(&path).doing("read", &path)?;
     let later = bytes.text.get(from..).unwrap_or_default();
-    Ok(History::parse(later).events)
+    Ok((History::parse(later).events, bytes.text.len()))
 }
 
 /// A cancelled blocker or child never gets over: a person has to decide.
