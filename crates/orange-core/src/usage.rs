@@ -44,6 +44,12 @@ impl Usage {
         Some(format!("${cost:.2}"))
     }
 
+    /// The cost, or the tokens where no harness said what they cost: `$0.16`, `57.0k tok`.
+    pub fn in_brief(&self) -> String {
+        let tokens = || format!("{} tok", tokens(self.tokens()));
+        self.cost_in_words().unwrap_or_else(tokens)
+    }
+
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
         let costs_nothing_known = |usage: Usage| usage.cost.is_none() && !usage.is_empty();
@@ -75,6 +81,16 @@ impl Usage {
             },
             _ => later,
         }
+    }
+}
+
+/// In thousands, or in millions where there are many.
+pub fn tokens(count: u64) -> String {
+    let tenths = |unit: u64| (count.saturating_mul(10) + unit / 2) / unit;
+    let form = |tenths: u64, sign: &str| format!("{}.{}{sign}", tenths / 10, tenths % 10);
+    match count {
+        0..1_000_000 => form(tenths(1_000), "k"),
+        _ => form(tenths(1_000_000), "M"),
     }
 }
 

@@ -225,6 +225,24 @@ impl Call {
         }
     }
 
+    /// Another call on the same home and on the same behalf, with notices and settings of its own.
+    pub fn anew(&self) -> Call {
+        Call {
+            loaded: Arc::default(),
+            notices: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The same call for a front end that says things in its own way.
+    pub fn saying(&self, say: fn(&str)) -> Call {
+        let settings = Settings {
+            say,
+            ..self.settings.clone()
+        };
+        Call::on(self.home.clone(), settings)
+    }
+
     pub fn store(&self) -> &Store {
         &self.store
     }

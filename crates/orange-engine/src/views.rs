@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod concerns;
 pub mod counts;
+pub mod dashboard;
 pub mod deps;
 pub mod detail;
 pub mod diff;
@@ -19,6 +20,7 @@ pub mod prompts;
 pub mod questions;
 pub mod quick_reads;
 pub mod results;
+pub mod row_note;
 pub mod search;
 pub mod settings;
 pub mod task;

@@ -37,6 +37,13 @@ impl Tmux {
         self.capture_counted(pane, lines).map(|(text, _)| text)
     }
 
+    /// What the pane shows, with its colours as escape sequences.
+    pub fn capture_coloured(&self, pane: &Pane) -> Result<String> {
+        let capture = format!("capture-pane -p -e -t {}", pane.pane);
+        let text = self.on_pane(pane, &Guard::there(pane), &capture, "read the screen")?;
+        Ok(text.trim_end().to_owned())
+    }
+
     /// The same with how much has left the screen by then: tmux prints nothing between two commands of one call.
     pub fn capture_counted(&self, pane: &Pane, lines: Option<u32>) -> Result<(String, Scrollback)> {
         /// tmux reads the number as one with a sign.

@@ -9,19 +9,19 @@ mod key_values;
 mod palette;
 mod size;
 mod table;
-mod text;
 mod time;
 mod wrap;
 
 pub(crate) use json::escaped_controls;
 pub(crate) use key_values::KeyValues;
+pub(crate) use orange_core::display::time::{ago, lasting, relative};
+pub(crate) use orange_core::display::{clean, clean_block, fitted};
 pub(crate) use palette::{Palette, Style};
 pub(crate) use size::size;
 use std::io::{IsTerminal, stderr, stdout};
 use std::os::fd::AsFd;
 pub(crate) use table::{Cell, Column, Table};
-pub(crate) use text::{clean, clean_block, fitted};
-pub(crate) use time::{ago, lasting, local, relative};
+pub(crate) use time::local;
 pub(crate) use wrap::{wrapped, wrapped_prose, wrapped_under};
 
 /// The width assumed where neither the terminal nor `COLUMNS` says anything.

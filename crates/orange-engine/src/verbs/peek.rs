@@ -98,6 +98,18 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
     })
 }
 
+/// What the window of the agent that a task waits for shows, with its colours as escape sequences.
+pub fn coloured(call: &Call, place: Place) -> Result<String> {
+    let view = task::view(call, place.clone())?;
+    let role = role_to_look_at(&view.task, &view.history);
+    let run = last_run(&view.history, role);
+    let pane = run.and_then(|run| sessions::pane_of(call, &run.id).ok()?);
+    match pane {
+        Some(pane) => Tmux::at(&pane.socket).capture_coloured(&pane),
+        None => peek(call, place, None, None).map(|screen| screen.text),
+    }
+}
+
 /// The agent that the status is about, if it has had one.
 pub(crate) fn role_to_look_at(task: &Task, history: &History) -> Role {
     let role = role_of(task.status);

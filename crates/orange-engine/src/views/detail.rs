@@ -131,7 +131,7 @@ pub fn detail(
     })
 }
 
-fn timeline(history: &History) -> Vec<TimelineEntry> {
+pub(crate) fn timeline(history: &History) -> Vec<TimelineEntry> {
     let entries = timeline::timeline(history).into_iter();
     entries
         .map(|entry| TimelineEntry {

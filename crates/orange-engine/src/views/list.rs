@@ -7,6 +7,7 @@ use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
 use crate::sessions::lost_workspace::lost_workspaces;
 use crate::sessions::{self, LiveAgent, LiveAgents, SessionState};
+use crate::settings;
 use crate::trash;
 use crate::views::agents::activity;
 use crate::views::{diff_stat, search};
@@ -143,6 +144,13 @@ pub fn list_json(rows: &[Listed], live: &LiveAgents) -> String {
     }
     text.push_str("]}");
     text
+}
+
+/// Tasks that were over before this second have left lists, as the settings say.
+pub fn over_since(call: &Call) -> Result<i64> {
+    const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
+    let days = settings::config(call)?.list.keep_days;
+    Ok(call.now().as_second() - i64::from(days) * SECONDS_OF_A_DAY)
 }
 
 pub fn list(call: &Call, filter: &Filter) -> Result<Vec<Listed>> {

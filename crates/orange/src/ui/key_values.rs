@@ -1,7 +1,7 @@
 //! The layout of one thing in detail (`task show`): a label and a value per line.
 
 use super::palette::{Palette, Style};
-use super::text::{blanks, clean, clean_width};
+use orange_core::display::{blanks, clean, clean_width};
 
 const GAP: usize = 2;
 

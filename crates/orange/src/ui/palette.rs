@@ -3,7 +3,7 @@
 //! Only the basic 16 colours are used: the user's terminal theme chooses the actual shades, so
 //! they suit its background.
 
-use super::text::{clean, clean_width};
+use orange_core::display::{clean, clean_width};
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal, stdout};
 

@@ -4,7 +4,7 @@
 
 use super::Extent;
 use super::palette::{Palette, Style};
-use super::text::{blanks, clean, clean_width, fit_into};
+use orange_core::display::{blanks, clean, clean_width, fit_into};
 use std::borrow::Cow;
 
 const GAP: usize = 2;

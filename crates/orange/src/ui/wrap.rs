@@ -1,7 +1,7 @@
 //! Breaks lines that are wider than the terminal between words, before the terminal does it within one.
 
 use super::Extent;
-use super::text::{blanks, clean_width};
+use orange_core::display::{blanks, clean_width};
 use std::borrow::Cow;
 use textwrap::core::{Word, display_width};
 use textwrap::wrap_algorithms::wrap_first_fit;

@@ -1,7 +1,6 @@
 //! `orange task list`: what is going on, in one screen.
 
 use super::diff::lines;
-use super::show::agents::tokens;
 use super::{status, style, word};
 use crate::commands::at_least_one;
 use crate::completion::{projects, statuses, words};
@@ -13,14 +12,12 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_core::usage::Usage;
+use orange_engine::Result;
 use orange_engine::index::DiffStat;
 use orange_engine::index::list::{Filter, Listed, Listing};
 use orange_engine::sessions::{self, LiveAgents, SessionState};
-use orange_engine::views::{Checks, TaskRow, inbox, list, list_json};
-use orange_engine::{Result, settings};
+use orange_engine::views::{Checks, TaskRow, list, list_json, row_note};
 use std::fmt::Write;
-
-const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
 
 /// List tasks
 #[derive(Debug, Args)]
@@ -94,8 +91,6 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);
     }
-    let days = settings::config(&session.call)?.list.keep_days;
-    let kept = i64::from(days) * SECONDS_OF_A_DAY;
     let filter = Filter {
         statuses: args.status.iter().map(ToString::to_string).collect(),
         queues: args.queue.iter().map(ToString::to_string).collect(),
@@ -103,7 +98,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         priorities: args.priority.clone(),
         tags: args.tag.clone(),
         all: args.all,
-        over_since: Some(Timestamp::now().as_second() - kept),
+        over_since: Some(list::over_since(&session.call)?),
         ready: args.ready,
         needs_me: args.needs_me,
         search: args.search.clone(),
@@ -211,12 +206,12 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
     let mut table = Table::new(&columns);
     // Who reads a pipe counts lines: there a row stays one line.
     let notes_below = Extent::stdout() != Extent::Unlimited;
-    let mut looks = MOST_LOOKS;
+    let mut looks = row_note::MOST_LOOKS;
     for (row, shown_row) in rows.iter().zip(shown_rows) {
         let trouble = if notes_below {
             None
         } else {
-            trouble(&shown_row)
+            row_note::in_row(&shown_row).map(|note| spelled(&note))
         };
         let cells = cells(&shown_row, trouble.as_deref(), now);
         table.row(
@@ -229,13 +224,13 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
         if !notes_below {
             continue;
         }
-        if let Some(trouble) = trouble_below(session, &shown_row, &mut looks) {
+        if let Some(note) = row_note::below_row(&session.call, &shown_row, &mut looks) {
             let colour = if row.damaged.is_some() {
                 Style::Red
             } else {
                 Style::Yellow
             };
-            table.note(Cell::new(trouble, colour));
+            table.note(Cell::new(spelled(&note), colour));
         }
     }
     table.to_text()
@@ -324,44 +319,8 @@ fn conflict_count(row: &Listed) -> Cell<'static> {
     }
 }
 
-/// The cost, or the tokens where no harness said what they cost.
 fn cost(usage: Option<Usage>) -> Cell<'static> {
-    let Some(usage) = usage else {
-        return Cell::from("");
-    };
-    let words = usage.cost_in_words();
-    Cell::from(words.unwrap_or_else(|| format!("{} tok", tokens(usage.tokens()))))
-}
-
-/// What speaks against a merge, in words: a narrow terminal has no room for the columns that show it.
-fn merge_trouble(shown: &TaskRow<'_>) -> Option<String> {
-    const NAMED: usize = 3;
-    let stat = shown.listed.diff.as_deref();
-    let mut words = Vec::new();
-    match shown.checks {
-        Some(Checks::Failed) => words.push("checks failed".to_owned()),
-        Some(Checks::FailedOnBase) => {
-            words.push("checks fail, as they did before".to_owned());
-        }
-        Some(Checks::Running | Checks::Passed | Checks::Stale) | None => {}
-    }
-    let files = stat.map(conflicts).unwrap_or_default();
-    if !files.is_empty() {
-        let mut named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
-        let more = format!("{} more", files.len().saturating_sub(NAMED));
-        if files.len() > NAMED {
-            named.push(&more);
-        }
-        words.push(format!("conflicts in {}", named.join(", ")));
-    }
-    let since_review = stat.and_then(|stat| stat.since_review);
-    if let Some(commits) = since_review.filter(|commits| *commits > 0) {
-        words.push(format!(
-            "{} since review",
-            counted(commits as usize, "commit")
-        ));
-    }
-    (!words.is_empty()).then(|| words.join("; "))
+    usage.map_or_else(|| Cell::from(""), |usage| Cell::from(usage.in_brief()))
 }
 
 fn session(state: SessionState) -> Cell<'static> {
@@ -380,52 +339,6 @@ fn priority(order: i64) -> Cell<'static> {
         Some(Priority::Low) => Cell::new("low", Style::Dim),
         Some(Priority::Normal) | None => Cell::new("", Style::Plain),
     }
-}
-
-/// What a person should know of a task besides its status, before its summary.
-fn trouble(shown: &TaskRow<'_>) -> Option<String> {
-    match (shown.checks == Some(Checks::Failed), stopped(shown)) {
-        (true, Some(what)) => Some(format!("✗ checks · {what}")),
-        (true, None) => Some("✗ checks".to_owned()),
-        (false, what) => what,
-    }
-}
-
-/// Why a task needs a person, or what keeps it from going on.
-fn stopped(shown: &TaskRow<'_>) -> Option<String> {
-    let row = shown.listed;
-    if let Some(damage) = &row.damaged {
-        return Some(damage.clone());
-    }
-    let attention = row.attention.as_ref();
-    let attention = attention.map(|what| format!("needs attention: {what}"));
-    attention.or_else(|| Some(spelled(&shown.halted()?.words())))
-}
-
-/// Of so many tasks the question is read from their files; a longer list is not read to its end.
-const MOST_LOOKS: usize = 100;
-
-/// The same as a sentence of its own, below the row: what its status asks of the person too.
-fn trouble_below(session: &Session, shown: &TaskRow<'_>, looks: &mut usize) -> Option<String> {
-    let row = shown.listed;
-    if stopped(shown).is_some() {
-        return trouble(shown);
-    }
-    let info = shown.status?.info();
-    let gone = || {
-        let is_gone = row.needs_me && shown.session == SessionState::Gone;
-        let role = info.expects.filter(|_| is_gone)?;
-        Some(format!("its {role} is gone"))
-    };
-    let asked = || {
-        let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
-        if let Some(trouble) = merge_trouble(shown) {
-            return Some(trouble);
-        }
-        *looks = looks.checked_sub(1)?;
-        Some(inbox::asked_in_brief(&session.call, row).unwrap_or(in_general))
-    };
-    gone().or_else(asked).or_else(|| trouble(shown))
 }
 
 /// The summary; where there is no line below it, with the trouble before it.

@@ -1,6 +1,6 @@
 //! `orange task show`: everything about one task.
 
-pub(super) mod agents;
+mod agents;
 mod evidence;
 mod history;
 mod workspace;

@@ -1,7 +1,7 @@
 //! Tests of the table layout.
 
 use super::*;
-use crate::ui::text::{clean, clean_width};
+use orange_core::display::{clean, clean_width};
 use proptest::prelude::*;
 
 const PLAIN: Palette = Palette { enabled: false };

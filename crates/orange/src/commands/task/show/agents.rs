@@ -4,7 +4,7 @@ use crate::ui::command::{command, spelled};
 use crate::ui::{Palette, Style, ago, clean, lasting};
 use orange_core::Action;
 use orange_core::Timestamp;
-use orange_core::usage::Usage;
+use orange_core::usage::{Usage, tokens};
 use orange_engine::runs::{Doing, Source, State};
 use orange_engine::views::{AgentView, TaskFacts};
 use std::fmt::Write;
@@ -90,16 +90,6 @@ pub(super) fn used(usage: Usage) -> String {
     }
     parts.extend(usage.cost_in_words());
     parts.join(", ")
-}
-
-/// In thousands, or in millions where there are many.
-pub(in crate::commands::task) fn tokens(count: u64) -> String {
-    let tenths = |unit: u64| (count.saturating_mul(10) + unit / 2) / unit;
-    let form = |tenths: u64, sign: &str| format!("{}.{}{sign}", tenths / 10, tenths % 10);
-    match count {
-        0..1_000_000 => form(tenths(1_000), "k"),
-        _ => form(tenths(1_000_000), "M"),
-    }
 }
 
 #[cfg(test)]

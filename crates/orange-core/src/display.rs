@@ -1,5 +1,7 @@
 //! Makes foreign text (titles, agent output, branch names) safe to show, and measures and cuts it
-//! by the columns it takes on a terminal.
+//! by the columns it takes on a terminal; says how long ago something was. Every front end shows texts through here.
+
+pub mod time;
 
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
@@ -22,7 +24,7 @@ enum Shape {
 /// Agents and files decide what is in the text. Escape sequences could recolour or retitle the
 /// terminal, bidi controls could reorder what is read, and invisible characters could hide a
 /// difference, so each of them is replaced by something that can be seen.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+pub fn clean(text: &str) -> Cow<'_, str> {
     if is_printable_ascii(text) {
         return Cow::Borrowed(text);
     }
@@ -30,7 +32,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`clean`], for text of several lines: line feeds and tabs stay.
-pub(crate) fn clean_block(text: &str) -> Cow<'_, str> {
+pub fn clean_block(text: &str) -> Cow<'_, str> {
     sanitize(text, Shape::Block)
 }
 
@@ -105,7 +107,7 @@ fn is_joining_script(c: char) -> bool {
 }
 
 /// The number of terminal columns that a [`clean`] text takes.
-pub(super) fn clean_width(text: &str) -> usize {
+pub fn clean_width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
     } else {
@@ -114,14 +116,14 @@ pub(super) fn clean_width(text: &str) -> usize {
 }
 
 /// `text` made safe for one line and cut to `width` columns.
-pub(crate) fn fitted(text: &str, width: usize) -> String {
+pub fn fitted(text: &str, width: usize) -> String {
     let mut out = String::new();
     fit_into(&mut out, &clean(text), width);
     out
 }
 
 /// Appends the clean `text`, cut to `width` columns; returns the columns used.
-pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
+pub fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
     let whole = clean_width(text);
     if whole <= width {
         out.push_str(text);
@@ -147,7 +149,8 @@ pub(super) fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
     used + 1
 }
 
-pub(super) fn blanks(out: &mut String, count: usize) {
+/// Appends so many blanks.
+pub fn blanks(out: &mut String, count: usize) {
     out.extend(std::iter::repeat_n(' ', count));
 }
 

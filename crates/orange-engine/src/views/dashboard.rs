@@ -1,0 +1,202 @@
+//! What a dashboard shows: all tasks at once, and everything about the one that is selected. Values that own what they
+//! hold, because another thread draws them.
+
+use crate::call::Call;
+use crate::error::Result;
+use crate::index::DiffStat;
+use crate::index::counts::QUEUED;
+use crate::index::list::{Filter, Listed, Listing};
+use crate::sessions::{self, SessionState};
+use crate::store::Place;
+use crate::views::agents::{self, AgentView};
+use crate::views::counts;
+use crate::views::detail::{self, TimelineEntry};
+use crate::views::list::{self, Checks, TaskRow};
+use crate::views::questions::{open_questions, questions_in_file};
+use crate::views::results::OpenQuestion;
+use crate::views::why::{self, Explanation};
+use crate::views::{row_note, task};
+use crate::{settings, workspaces};
+use orange_core::task::{Status, Task};
+use orange_core::usage::Usage;
+use orange_core::{TaskName, Text, Timestamp};
+use std::collections::HashMap;
+
+/// All tasks that are not over for long, and how things stand.
+#[derive(Debug, Clone, Default)]
+pub struct Overview {
+    pub rows: Vec<OverviewRow>,
+    /// Tasks that are over and not among the rows.
+    pub older: usize,
+    pub needs_me: usize,
+    pub agents: usize,
+    pub agent_limit: usize,
+    /// Workspaces that a task has, and how many there can be.
+    pub slots_held: usize,
+    pub slots: usize,
+    pub queued: usize,
+}
+
+/// One task in it.
+#[derive(Debug, Clone)]
+pub struct OverviewRow {
+    pub folder: String,
+    pub name: TaskName,
+    /// Its key, or the beginning of its id.
+    pub label: String,
+    pub project: String,
+    pub branch: String,
+    /// None for a damaged task, or a word that this program does not know.
+    pub status: Option<Status>,
+    /// The status as it is written.
+    pub word: String,
+    pub summary: String,
+    pub session: SessionState,
+    /// The number of its workspace.
+    pub slot: Option<u32>,
+    /// Why it needs a person, or what keeps it from going on.
+    pub note: Option<Text>,
+    pub is_damaged: bool,
+    pub needs_me: bool,
+    pub waits_for: Vec<String>,
+    pub checks: Option<Checks>,
+    pub diff: Option<DiffStat>,
+    pub usage: Option<Usage>,
+    pub updated: Timestamp,
+}
+
+impl OverviewRow {
+    /// Where it stands in a list: what needs a person first, the longest wait first; then by status, what changed last first.
+    pub fn order(&self) -> impl Ord + use<> {
+        let rank = self.status.map_or(0, |status| status.info().rank);
+        let second = self.updated.as_second();
+        let recent = if self.needs_me { second } else { -second };
+        (!self.needs_me, if self.needs_me { 0 } else { rank }, recent)
+    }
+}
+
+/// Tasks of these projects; of all, if none is named.
+pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Overview> {
+    let config = settings::config(call)?;
+    let filter = Filter {
+        projects: projects.to_vec(),
+        all: with_older,
+        with_diff: true,
+        over_since: Some(list::over_since(call)?),
+        ..Filter::default()
+    };
+    let listing = list::list_as(call, &filter, |listing: Listing| listing)?;
+    let live = sessions::live_and_adopted_agents(call);
+    let slots = held_slots(call);
+    let mut looks = row_note::MOST_LOOKS;
+    let rows: Vec<OverviewRow> = listing
+        .rows
+        .iter()
+        .map(|listed| {
+            let shown = TaskRow::of(listed, &live);
+            let note = row_note::below_row(call, &shown, &mut looks);
+            row(listed, &shown, note, slots.get(&listed.id).copied())
+        })
+        .collect();
+    let wanted = |name: &String| projects.is_empty() || projects.contains(name);
+    let known = call.projects()?;
+    let known = known.iter().filter(|project| wanted(&project.name));
+    let project = match projects {
+        [one] => Some(one.as_str()),
+        _ => None,
+    };
+    let standing = counts::counts(call, project)?;
+    Ok(Overview {
+        needs_me: rows.iter().filter(|row| row.needs_me).count(),
+        slots_held: rows.iter().filter(|row| row.slot.is_some()).count(),
+        slots: known.map(|project| project.pool_size as usize).sum(),
+        agents: standing.agents,
+        agent_limit: config.agents.limit as usize,
+        queued: standing.count(QUEUED).tasks,
+        older: listing.older,
+        rows,
+    })
+}
+
+fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u32>) -> OverviewRow {
+    let is_damaged = listed.damaged.is_some();
+    OverviewRow {
+        folder: listed.folder.clone(),
+        name: listed.name(),
+        label: match listed.key {
+            Some(key) => key.to_string(),
+            None => listed.id.chars().take(8).collect(),
+        },
+        project: listed.project.clone(),
+        branch: listed.branch.clone(),
+        status: shown.status.filter(|_| !is_damaged),
+        word: if is_damaged {
+            "damaged".to_owned()
+        } else {
+            listed.status.clone()
+        },
+        summary: listed.summary.clone(),
+        session: shown.session,
+        slot,
+        note,
+        is_damaged,
+        needs_me: listed.needs_me,
+        waits_for: listed.waits_for.clone(),
+        checks: shown.checks,
+        diff: listed.diff.as_deref().cloned(),
+        usage: shown.usage,
+        updated: Timestamp::from_second(listed.updated_second).unwrap_or_default(),
+    }
+}
+
+/// The workspace numbers of tasks, by their ids.
+fn held_slots(call: &Call) -> HashMap<String, u32> {
+    let Ok(pool) = workspaces::pool(call) else {
+        return HashMap::new();
+    };
+    let names = call.projects().unwrap_or_default().into_iter();
+    names
+        .flat_map(|project| {
+            let held = pool.held(&project.name);
+            let number = |slot: &str| workspaces::slot_number(&project.name, slot);
+            let held = held.filter_map(|(name, slot)| Some((slot.task_id.clone()?, number(name)?)));
+            held.collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Everything about one task that a dashboard shows.
+#[derive(Debug)]
+pub struct Focus {
+    pub folder: String,
+    pub place: Place,
+    pub task: Task,
+    pub body: String,
+    pub why: Explanation,
+    /// What is asked in an agent's window and can be answered from here.
+    pub questions: Vec<OpenQuestion>,
+    /// What stands in TASK.md for the person.
+    pub asked_in_file: Option<String>,
+    pub timeline: Vec<TimelineEntry>,
+    pub agents: Vec<AgentView>,
+    pub usage: Option<Usage>,
+}
+
+pub fn focus(call: &Call, folder: &str) -> Result<Focus> {
+    let place = call.store.place(folder);
+    let view = task::view(call, place.clone())?;
+    let why = why::explanation(call, &view)?;
+    let questions = open_questions(call, &view.history);
+    Ok(Focus {
+        folder: folder.to_owned(),
+        place,
+        why,
+        asked_in_file: questions_in_file(&view).filter(|_| questions.is_empty()),
+        questions,
+        timeline: detail::timeline(&view.history),
+        agents: agents::agents(call, &view.task, &view.history),
+        usage: agents::usage(call, &view.history),
+        body: view.body,
+        task: view.task,
+    })
+}

@@ -1,0 +1,86 @@
+//! What a person should know of a listed task besides its status, in one line.
+
+use crate::call::Call;
+use crate::sessions::SessionState;
+use crate::views::inbox;
+use crate::views::list::{Checks, TaskRow};
+use orange_core::naming::counted;
+use orange_core::{Text, text};
+
+/// Of so many tasks the question is read from their files; a longer list is not read to its end.
+pub const MOST_LOOKS: usize = 100;
+
+/// For the row itself, before its summary.
+pub fn in_row(shown: &TaskRow<'_>) -> Option<Text> {
+    match (shown.checks == Some(Checks::Failed), stopped(shown)) {
+        (true, Some(what)) => Some(text!("✗ checks · {}", what)),
+        (true, None) => Some("✗ checks".into()),
+        (false, what) => what,
+    }
+}
+
+/// Why a task needs a person, or what keeps it from going on.
+fn stopped(shown: &TaskRow<'_>) -> Option<Text> {
+    let row = shown.listed;
+    if let Some(damage) = &row.damaged {
+        return Some(damage.as_str().into());
+    }
+    let attention = row.attention.as_ref();
+    let attention = attention.map(|what| format!("needs attention: {what}").into());
+    attention.or_else(|| Some(shown.halted()?.words()))
+}
+
+/// The same as a sentence of its own, below the row: what its status asks of the person too. `looks` counts down how many
+/// tasks may still be read.
+pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<Text> {
+    let row = shown.listed;
+    if stopped(shown).is_some() {
+        return in_row(shown);
+    }
+    let info = shown.status?.info();
+    let gone = || {
+        let is_gone = row.needs_me && shown.session == SessionState::Gone;
+        let role = info.expects.filter(|_| is_gone)?;
+        Some(format!("its {role} is gone").into())
+    };
+    let asked = || {
+        let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
+        if let Some(concerns) = before_merge(shown) {
+            return Some(concerns.into());
+        }
+        *looks = looks.checked_sub(1)?;
+        let asked = inbox::asked_in_brief(call, row).unwrap_or(in_general);
+        Some(asked.into())
+    };
+    gone().or_else(asked).or_else(|| in_row(shown))
+}
+
+/// What speaks against a merge, in words: a narrow screen has no room for the columns that show it.
+fn before_merge(shown: &TaskRow<'_>) -> Option<String> {
+    const NAMED: usize = 3;
+    let stat = shown.listed.diff.as_deref();
+    let mut words = Vec::new();
+    match shown.checks {
+        Some(Checks::Failed) => words.push("checks failed".to_owned()),
+        Some(Checks::FailedOnBase) => {
+            words.push("checks fail, as they did before".to_owned());
+        }
+        Some(Checks::Running | Checks::Passed | Checks::Stale) | None => {}
+    }
+    let files = stat.and_then(|stat| stat.conflicts.as_deref());
+    let files = files.unwrap_or_default();
+    if !files.is_empty() {
+        let mut named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
+        let more = format!("{} more", files.len().saturating_sub(NAMED));
+        if files.len() > NAMED {
+            named.push(&more);
+        }
+        words.push(format!("conflicts in {}", named.join(", ")));
+    }
+    let since_review = stat.and_then(|stat| stat.since_review);
+    if let Some(commits) = since_review.filter(|commits| *commits > 0) {
+        let commits = counted(commits as usize, "commit");
+        words.push(format!("{commits} since review"));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
