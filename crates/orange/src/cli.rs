@@ -3,8 +3,8 @@
 mod suggestions;
 
 use crate::commands::{
-    agent, completions, config, demo, doctor, gc, harness, headless, help, inbox, log, man,
-    permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
+    agent, completions, config, dashboard, demo, doctor, gc, harness, headless, help, inbox, log,
+    man, permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
 use crate::help::{groups, of_tasks};
@@ -129,6 +129,7 @@ pub(crate) enum Command {
     Gc(gc::GcArgs),
     Run(task::start::RunArgs),
     Watch(watch::WatchArgs),
+    Dashboard(dashboard::DashboardArgs),
     Inbox(inbox::InboxArgs),
     Search(search::SearchArgs),
     Log(log::LogArgs),

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod gc;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Run(args) => task::start::run_ready(&open()?, &args),
         Command::Log(args) => log::run(&open()?, &args),
         Command::Watch(args) => watch::run(&open()?, &args),
+        Command::Dashboard(args) => dashboard::run(&open()?, &args),
         Command::Inbox(args) => inbox::run(&open()?, &args),
         Command::Ls(args) => task::list::run(&open()?, &args),
     }

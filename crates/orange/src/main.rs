@@ -20,12 +20,16 @@ mod signals;
 mod terminal;
 mod ui;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().collect();
+    let mut arguments: Vec<_> = std::env::args_os().collect();
     if let Some(shell) = std::env::var_os(completion::VARIABLE) {
         return completion::answer(&shell, arguments);
+    }
+    if arguments.len() == 1 && std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        arguments.push("dashboard".into());
     }
     // What follows `--` belongs to somebody else's command.
     let mut own = arguments.iter().take_while(|argument| *argument != "--");

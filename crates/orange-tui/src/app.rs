@@ -1,0 +1,656 @@
+//! What the dashboard knows and how it changes: inputs go in, effects come out. Nothing here draws, waits or touches a
+//! terminal, so that every key can be tested.
+
+mod actions;
+mod create;
+pub mod offered;
+mod overlays;
+pub mod rows;
+
+pub use create::{FIELDS, Form};
+pub use overlays::{Choice, Choose, Compose, ComposeFor, Confirm, Overlay, found_actions};
+
+use crate::keymap::Keymap;
+use crate::theme::Theme;
+use crate::verbs::{Outcome, Verb};
+use orange_core::keys::KeyAction;
+use orange_core::text::Part;
+use orange_core::{Action, Text, Timestamp};
+use orange_engine::Error;
+use orange_engine::views::dashboard::{Focus, Overview, OverviewRow};
+use orange_engine::views::diff::DiffOf;
+use ratatui::crossterm::event::{
+    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use rows::{Lines, Narrowed};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+/// How long a result stays in the status line.
+const SHOWN_FOR: Duration = Duration::from_secs(6);
+/// Two clicks on the same line within this time are one double click.
+const DOUBLE_CLICK: Duration = Duration::from_millis(400);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    List,
+    Inbox,
+    Board,
+    Task,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    Timeline,
+    Changes,
+    Screen,
+    File,
+    Agents,
+}
+
+impl Tab {
+    pub const ALL: [(Tab, &'static str); 5] = [
+        (Tab::Timeline, "Timeline"),
+        (Tab::Changes, "Changes"),
+        (Tab::Screen, "Screen"),
+        (Tab::File, "TASK.md"),
+        (Tab::Agents, "Agents"),
+    ];
+}
+
+/// What a task changed, as it is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    pub folder: String,
+    pub of: Option<DiffOf>,
+    /// What it is compared with, or why there is nothing to see.
+    pub headline: String,
+    pub files: Vec<(String, u64, u64)>,
+    pub patch: Vec<String>,
+}
+
+/// What happened.
+pub enum Input {
+    Key(KeyEvent),
+    Paste(String),
+    Mouse(MouseEvent),
+    Resize(u16, u16),
+    /// A second or so has passed.
+    Tick,
+    Overview(Box<Result<Overview, Error>>),
+    Focus(String, Box<Result<Focus, Error>>),
+    /// What a task's agent shows, with its colours; None: nothing can be seen.
+    Screen(String, Option<String>),
+    Changes(Box<Changes>),
+    Done {
+        folder: String,
+        what: &'static str,
+        outcome: Box<Outcome>,
+    },
+    /// The terminal is ours again.
+    Back {
+        folder: Option<String>,
+    },
+    /// Words that came back from an editor.
+    Edited(String),
+    /// Something that the engine has to say.
+    Said(String),
+    /// Whether another process watches over the agents.
+    Monitor {
+        elsewhere: bool,
+    },
+    Feed {
+        lost: bool,
+    },
+}
+
+/// What is to be done about it.
+#[derive(Debug)]
+pub enum Effect {
+    Quit,
+    LoadOverview,
+    LoadFocus(String),
+    LoadScreen(String),
+    LoadChanges(String, DiffOf),
+    Run {
+        folder: String,
+        verb: Verb,
+    },
+    Attach(String),
+    /// Hands the terminal to a command of `orange`.
+    HandOver {
+        folder: String,
+        words: Vec<String>,
+    },
+    Edit(String),
+    Copy(String),
+    Bell,
+}
+
+/// A line about what was done.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub text: String,
+    pub hint: Option<String>,
+    pub is_error: bool,
+    at: Instant,
+}
+
+/// What `u` takes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undo {
+    /// A deleted task, by its name.
+    Restore(String),
+    /// A cancelled one.
+    CreateFrom(String),
+}
+
+/// The key that does what a text advises.
+fn key_of(action: &Action) -> Option<KeyAction> {
+    Some(match action {
+        Action::AnswerQuestion { .. } | Action::AnswerInWords { .. } => KeyAction::Yes,
+        Action::Attach { .. } | Action::Spawn { .. } | Action::Respawn { .. } => KeyAction::Enter,
+        Action::Cancel {
+            children: false, ..
+        } => KeyAction::Cancel,
+        Action::Delete { .. } => KeyAction::Delete,
+        Action::Diff { .. } => KeyAction::Diff,
+        Action::Explain { .. } | Action::Show { .. } => KeyAction::View,
+        Action::Merge {
+            force: false,
+            strategy: None,
+            push: None,
+            message: None,
+            ..
+        } => KeyAction::Merge,
+        Action::RequestChanges { .. } => KeyAction::No,
+        Action::Send { role: None, .. } => KeyAction::Message,
+        Action::Shell { .. } => KeyAction::Shell,
+        _ => return None,
+    })
+}
+
+pub struct App {
+    pub theme: Theme,
+    pub keymap: Keymap,
+    spell: fn(&Text) -> String,
+    /// The project that the person is in.
+    pub here: Option<String>,
+    /// Projects that are shown; all, if none is named.
+    pub projects: Vec<String>,
+    /// Projects in which a task can be created.
+    pub known_projects: Vec<String>,
+    pub exit_on_attach: bool,
+    pub overview: Overview,
+    pub loaded: bool,
+    pub lines: Lines,
+    pub narrowed: Narrowed,
+    pub is_searching: bool,
+    folded: BTreeSet<String>,
+    pub view: View,
+    /// Where `Esc` leads from a task.
+    from: View,
+    pub tab: Tab,
+    /// The folder of the selected task.
+    pub cursor: Option<String>,
+    pub focus: Option<Focus>,
+    pub focus_problem: Option<String>,
+    pub screen: Option<String>,
+    pub changes: Option<Changes>,
+    pub diff_of: DiffOf,
+    /// How far a text is scrolled.
+    pub scroll: usize,
+    pub overlay: Option<Overlay>,
+    pub message: Option<Message>,
+    /// What runs on tasks, by their folders.
+    pub busy: BTreeMap<String, &'static str>,
+    pub monitor_elsewhere: bool,
+    pub feed_lost: bool,
+    undo: Option<Undo>,
+    drafts: HashMap<(String, &'static str), String>,
+    form_draft: Option<Form>,
+    needed: Option<usize>,
+    pub now: Timestamp,
+    pub size: (u16, u16),
+    clicked: Option<(Instant, u16)>,
+}
+
+/// What the dashboard is started with.
+pub struct Setup {
+    pub theme: Theme,
+    pub spell: fn(&Text) -> String,
+    pub here: Option<String>,
+    pub projects: Vec<String>,
+    pub known_projects: Vec<String>,
+    pub exit_on_attach: bool,
+}
+
+impl App {
+    pub fn new(setup: Setup, size: (u16, u16)) -> App {
+        App {
+            theme: setup.theme,
+            keymap: Keymap::default(),
+            spell: setup.spell,
+            here: setup.here,
+            projects: setup.projects,
+            known_projects: setup.known_projects,
+            exit_on_attach: setup.exit_on_attach,
+            overview: Overview::default(),
+            loaded: false,
+            lines: Lines::default(),
+            narrowed: Narrowed::default(),
+            is_searching: false,
+            folded: BTreeSet::new(),
+            view: View::List,
+            from: View::List,
+            tab: Tab::Timeline,
+            cursor: None,
+            focus: None,
+            focus_problem: None,
+            screen: None,
+            changes: None,
+            diff_of: DiffOf::Work,
+            scroll: 0,
+            overlay: None,
+            message: None,
+            busy: BTreeMap::new(),
+            monitor_elsewhere: false,
+            feed_lost: false,
+            undo: None,
+            drafts: HashMap::new(),
+            form_draft: None,
+            needed: None,
+            now: Timestamp::now(),
+            size,
+            clicked: None,
+        }
+    }
+
+    /// A text for a person at the dashboard: an action that has a key is named by it, another one by its command.
+    pub fn spelled(&self, text: &Text) -> String {
+        text.spelled(|part| match part {
+            Part::Action(action) => match key_of(action) {
+                Some(key) => format!("`{}`", self.keymap.key(key)),
+                None => (self.spell)(&action.clone().into()),
+            },
+            Part::Words(words) => words.clone(),
+            Part::Time(time) => (self.spell)(&(*time).into()),
+        })
+    }
+
+    /// The row of the selected task.
+    pub fn selected(&self) -> Option<&OverviewRow> {
+        let cursor = self.cursor.as_deref()?;
+        self.overview.rows.iter().find(|row| row.folder == cursor)
+    }
+
+    /// The details of the selected task, once they are there.
+    pub fn focused(&self) -> Option<&Focus> {
+        let cursor = self.cursor.as_deref()?;
+        self.focus.as_ref().filter(|focus| focus.folder == cursor)
+    }
+
+    pub fn update(&mut self, input: Input, at: Instant) -> Vec<Effect> {
+        match input {
+            Input::Key(key) if key.kind != KeyEventKind::Release => self.key(key, at),
+            Input::Key(_) => Vec::new(),
+            Input::Paste(text) => self.paste(&text),
+            Input::Mouse(mouse) => self.mouse(mouse, at),
+            Input::Resize(columns, rows) => {
+                self.size = (columns, rows);
+                self.keep_visible();
+                Vec::new()
+            }
+            Input::Tick => self.tick(at),
+            Input::Overview(loaded) => self.take_overview(*loaded, at),
+            Input::Focus(folder, loaded) => {
+                if self.cursor.as_ref() == Some(&folder) {
+                    match *loaded {
+                        Ok(focus) => {
+                            self.focus_problem = None;
+                            self.focus = Some(focus);
+                        }
+                        Err(error) => {
+                            self.focus_problem = Some(error.message);
+                            self.focus = None;
+                        }
+                    }
+                }
+                Vec::new()
+            }
+            Input::Screen(folder, screen) => {
+                if self.cursor.as_ref() == Some(&folder) {
+                    self.screen = screen;
+                }
+                Vec::new()
+            }
+            Input::Changes(changes) => {
+                if self.cursor.as_ref() == Some(&changes.folder) {
+                    self.changes = Some(*changes);
+                }
+                Vec::new()
+            }
+            Input::Done {
+                folder,
+                what,
+                outcome,
+            } => self.done(folder, what, *outcome, at),
+            Input::Back { folder } => self.back_again(folder, at),
+            Input::Edited(text) => {
+                if let Some(Overlay::Form(form)) = &mut self.overlay {
+                    form.set_context(&text);
+                }
+                Vec::new()
+            }
+            Input::Said(text) => {
+                self.say(text, at);
+                Vec::new()
+            }
+            Input::Monitor { elsewhere } => {
+                self.monitor_elsewhere = elsewhere;
+                Vec::new()
+            }
+            Input::Feed { lost } => {
+                self.feed_lost = lost;
+                Vec::new()
+            }
+        }
+    }
+
+    fn tick(&mut self, at: Instant) -> Vec<Effect> {
+        self.now = Timestamp::now();
+        let is_over = |message: &Message| {
+            !message.is_error && at.saturating_duration_since(message.at) >= SHOWN_FOR
+        };
+        if self.message.as_ref().is_some_and(is_over) {
+            self.message = None;
+        }
+        self.screen_effect()
+    }
+
+    /// The screen is looked at only where it is drawn.
+    fn screen_effect(&self) -> Vec<Effect> {
+        let is_drawn = match self.view {
+            View::Task => self.tab == Tab::Screen,
+            View::List => crate::draw::preview_side(self.size).is_some(),
+            View::Inbox | View::Board => false,
+        };
+        let cursor = self.cursor.clone().filter(|_| is_drawn);
+        cursor.map(Effect::LoadScreen).into_iter().collect()
+    }
+
+    /// Says something until something else happens, or for a while.
+    fn say(&mut self, text: impl Into<String>, at: Instant) {
+        self.message = Some(Message {
+            text: text.into(),
+            hint: None,
+            is_error: false,
+            at,
+        });
+    }
+
+    fn refuse(&mut self, text: impl Into<String>, hint: Option<String>, at: Instant) {
+        self.message = Some(Message {
+            text: text.into(),
+            hint,
+            is_error: true,
+            at,
+        });
+    }
+
+    fn take_overview(&mut self, loaded: Result<Overview, Error>, at: Instant) -> Vec<Effect> {
+        let overview = match loaded {
+            Ok(overview) => overview,
+            Err(error) => {
+                let hint = error.hint.as_ref().map(|hint| self.spelled(hint));
+                self.refuse(error.message, hint, at);
+                return Vec::new();
+            }
+        };
+        self.loaded = true;
+        let before = self.needed.replace(overview.needs_me);
+        let more_need = before.is_some_and(|before| overview.needs_me > before);
+        self.overview = overview;
+        self.now = Timestamp::now();
+        self.rebuild();
+        let mut effects: Vec<Effect> = more_need.then_some(Effect::Bell).into_iter().collect();
+        effects.extend(self.focus_effects());
+        effects
+    }
+
+    /// Puts the lines together anew. The cursor keeps its task and its place on the screen.
+    fn rebuild(&mut self) {
+        let place = self.lines.place_of(self.cursor.as_deref());
+        let offset = place.map(|place| place.saturating_sub(self.lines.top));
+        self.lines.fill(
+            &mut self.overview,
+            &self.narrowed,
+            &self.folded,
+            self.here.as_deref(),
+            self.cursor.as_deref(),
+        );
+        match (self.lines.place_of(self.cursor.as_deref()), offset) {
+            (Some(place), Some(offset)) => self.lines.top = place.saturating_sub(offset),
+            (Some(_), None) => {}
+            (None, _) => {
+                self.cursor = self.lines.nearest(place.unwrap_or(0), &self.overview);
+                self.forget_details();
+            }
+        }
+        self.keep_visible();
+    }
+
+    fn keep_visible(&mut self) {
+        let page = crate::draw::list_height(self.size);
+        self.lines.show(self.cursor.as_deref(), page);
+    }
+
+    fn forget_details(&mut self) {
+        (self.focus, self.screen, self.changes) = (None, None, None);
+        self.focus_problem = None;
+        self.scroll = 0;
+    }
+
+    fn select(&mut self, folder: Option<String>) -> Vec<Effect> {
+        if folder.is_none() || folder == self.cursor {
+            return Vec::new();
+        }
+        self.cursor = folder;
+        self.forget_details();
+        // A row that the filter holds no more stays only as long as the cursor is on it.
+        if self.lines.has_stray() {
+            self.rebuild();
+        }
+        self.keep_visible();
+        self.focus_effects()
+    }
+
+    fn focus_effects(&self) -> Vec<Effect> {
+        let Some(cursor) = self.cursor.clone() else {
+            return Vec::new();
+        };
+        let mut effects = vec![Effect::LoadFocus(cursor.clone())];
+        effects.extend(self.screen_effect());
+        if self.view == View::Task && self.tab == Tab::Changes {
+            effects.push(Effect::LoadChanges(cursor, self.diff_of));
+        }
+        effects
+    }
+
+    /// A paste runs no keys: outside of a field its words go into a message to the agent.
+    fn paste(&mut self, text: &str) -> Vec<Effect> {
+        match &mut self.overlay {
+            Some(Overlay::Compose(compose)) => {
+                compose.area.insert_str(text);
+            }
+            Some(Overlay::Form(form)) => form.paste(text),
+            Some(_) => {}
+            None if self.is_searching => {
+                self.narrowed
+                    .words
+                    .push_str(&text.replace(['\n', '\r'], " "));
+                self.rebuild();
+            }
+            None if self.cursor.is_some() => {
+                self.open_composer(ComposeFor::Message, Some(text));
+            }
+            None => {}
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, key: KeyEvent, at: Instant) -> Vec<Effect> {
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if is_control && key.code == KeyCode::Char('c') {
+            if self.overlay.is_some() {
+                self.close_overlay();
+                return Vec::new();
+            }
+            return vec![Effect::Quit];
+        }
+        if self
+            .message
+            .as_ref()
+            .is_some_and(|message| message.is_error)
+        {
+            self.message = None;
+        }
+        if self.overlay.is_some() {
+            return self.key_in_overlay(key, at);
+        }
+        if self.is_searching {
+            return self.key_in_search(key);
+        }
+        if let KeyCode::Char(digit @ '1'..='9') = key.code
+            && key.modifiers.is_empty()
+        {
+            return self.digit(digit as usize - '0' as usize);
+        }
+        match self.keymap.action(key) {
+            Some(action) => self.act(action, at),
+            None => Vec::new(),
+        }
+    }
+
+    fn key_in_search(&mut self, key: KeyEvent) -> Vec<Effect> {
+        match key.code {
+            KeyCode::Esc => {
+                self.is_searching = false;
+                self.narrowed.words.clear();
+            }
+            KeyCode::Enter => {
+                self.is_searching = false;
+                return Vec::new();
+            }
+            KeyCode::Backspace => {
+                self.narrowed.words.pop();
+            }
+            KeyCode::Down => return self.act(KeyAction::Down, Instant::now()),
+            KeyCode::Up => return self.act(KeyAction::Up, Instant::now()),
+            KeyCode::Char(letter) if crate::keymap::is_plain(key.modifiers) => {
+                self.narrowed.words.push(letter);
+            }
+            _ => return Vec::new(),
+        }
+        self.rebuild();
+        self.focus_effects()
+    }
+
+    /// A digit is a workspace in a list, and a tab in a task.
+    fn digit(&mut self, digit: usize) -> Vec<Effect> {
+        if self.view == View::Task {
+            return match Tab::ALL.get(digit - 1) {
+                Some((tab, _)) => self.open_tab(*tab),
+                None => Vec::new(),
+            };
+        }
+        let has_slot = |row: &&OverviewRow| row.slot == u32::try_from(digit).ok();
+        let of_here = |row: &&OverviewRow| self.here.as_ref() == Some(&row.project);
+        let rows = || self.overview.rows.iter().filter(has_slot);
+        let found = rows().find(of_here).or_else(|| rows().next());
+        let folder = found.map(|row| row.folder.clone());
+        self.select(folder)
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, at: Instant) -> Vec<Effect> {
+        if self.overlay.is_some() {
+            return Vec::new();
+        }
+        match mouse.kind {
+            MouseEventKind::ScrollDown => self.act(KeyAction::Down, at),
+            MouseEventKind::ScrollUp => self.act(KeyAction::Up, at),
+            MouseEventKind::Down(MouseButton::Left) if self.view == View::List => {
+                let line = usize::from(mouse.row).saturating_sub(1) + self.lines.top;
+                let Some(folder) = self.lines.folder_at(line, &self.overview) else {
+                    return Vec::new();
+                };
+                let again = self.clicked.is_some_and(|(when, row)| {
+                    row == mouse.row && at.saturating_duration_since(when) < DOUBLE_CLICK
+                });
+                self.clicked = Some((at, mouse.row));
+                if again && self.cursor.as_ref() == Some(&folder) {
+                    return self.act(KeyAction::Enter, at);
+                }
+                self.select(Some(folder))
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A verb has ended.
+    fn done(
+        &mut self,
+        folder: String,
+        what: &'static str,
+        outcome: Outcome,
+        at: Instant,
+    ) -> Vec<Effect> {
+        self.busy.remove(&folder);
+        match outcome {
+            Outcome::Said { text, undo } => {
+                self.forget_draft(&folder, what);
+                if undo.is_some() {
+                    self.undo = undo;
+                }
+                self.say(text, at);
+            }
+            Outcome::Created { folder, text } => {
+                self.form_draft = None;
+                self.say(text, at);
+                self.cursor = Some(folder);
+                self.forget_details();
+            }
+            Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
+            Outcome::ChooseMode { new } => self.choose_mode(*new),
+            Outcome::Failed { text, hint } => {
+                if what == "create" && self.overlay.is_none() {
+                    self.overlay = self
+                        .form_draft
+                        .take()
+                        .map(|form| Overlay::Form(Box::new(form)));
+                }
+                self.refuse(text, hint, at);
+            }
+        }
+        let mut effects = vec![Effect::LoadOverview];
+        effects.extend(self.focus_effects());
+        effects
+    }
+
+    /// Back from a window, an editor or a shell.
+    fn back_again(&mut self, folder: Option<String>, at: Instant) -> Vec<Effect> {
+        if let Some(row) = folder.and_then(|folder| {
+            let mut rows = self.overview.rows.iter();
+            rows.find(|row| row.folder == folder)
+        }) {
+            self.say(format!("back from {}", row.label), at);
+        }
+        let mut effects = vec![Effect::LoadOverview];
+        effects.extend(self.focus_effects());
+        effects
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests;

@@ -1,0 +1,511 @@
+//! What each action does in each view.
+
+use super::offered::{self, Go};
+use super::overlays::{Choice, Choose, ComposeFor, Confirm};
+use super::rows::{COLUMNS, Narrowed, column};
+use super::{App, Effect, Overlay, Tab, Undo, View};
+use crate::verbs::Verb;
+use orange_core::allow_rule::Scope;
+use orange_core::keys::KeyAction;
+use orange_core::task::WorkflowName;
+use orange_core::workflow::{Intent, Workflow};
+use orange_engine::views::dashboard::OverviewRow;
+use orange_engine::views::diff::DiffOf;
+use std::time::Instant;
+
+impl App {
+    pub(super) fn act(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
+        match action {
+            KeyAction::Down => self.step(1),
+            KeyAction::Up => self.step(-1),
+            KeyAction::First => self.step(isize::MIN / 2),
+            KeyAction::Last => self.step(isize::MAX / 2),
+            KeyAction::PageDown => self.scroll_by(10),
+            KeyAction::PageUp => self.scroll_by(-10),
+            KeyAction::Fold => self.fold(true),
+            KeyAction::Unfold => self.fold(false),
+            KeyAction::NextNeed => self.next_need(false),
+            KeyAction::PreviousNeed => self.next_need(true),
+            KeyAction::NextView => self.next_view(),
+            KeyAction::View => self.open_task(self.tab),
+            KeyAction::Diff => self.open_task(Tab::Changes),
+            KeyAction::Back => self.back(),
+            KeyAction::Quit => self.quit(at),
+            KeyAction::Search => {
+                if self.view == View::Task {
+                    self.view = self.from;
+                }
+                self.is_searching = true;
+                Vec::new()
+            }
+            KeyAction::Filter => self.choose_filter(),
+            KeyAction::Help => {
+                self.overlay = Some(Overlay::Help {
+                    typed: String::new(),
+                    scroll: 0,
+                });
+                Vec::new()
+            }
+            KeyAction::Palette => {
+                self.overlay = Some(Overlay::Palette {
+                    typed: String::new(),
+                    at: 0,
+                });
+                Vec::new()
+            }
+            KeyAction::Create => {
+                self.open_form(at);
+                Vec::new()
+            }
+            KeyAction::Undo => self.undo(at),
+            KeyAction::Enter
+            | KeyAction::Yes
+            | KeyAction::Always
+            | KeyAction::No
+            | KeyAction::Message
+            | KeyAction::Merge
+            | KeyAction::Cancel
+            | KeyAction::Delete
+            | KeyAction::Editor
+            | KeyAction::Shell
+            | KeyAction::Copy => self.act_on_task(action, at),
+        }
+    }
+
+    fn step(&mut self, by: isize) -> Vec<Effect> {
+        if self.view == View::Task {
+            self.scroll = self.scroll.saturating_add_signed(by).min(self.last_line());
+            return Vec::new();
+        }
+        if self.view == View::Inbox {
+            let items = self.inbox();
+            let Some(last) = items.len().checked_sub(1) else {
+                return Vec::new();
+            };
+            let place = |folder: &String| items.iter().position(|row| row.folder == *folder);
+            let from = self.cursor.as_ref().and_then(place);
+            let to = from.map_or(0, |from| from.saturating_add_signed(by).min(last));
+            let folder = items.get(to).map(|row| row.folder.clone());
+            return self.select(folder);
+        }
+        if self.view == View::Board {
+            return self.step_in_column(by);
+        }
+        let to = self.lines.moved(self.cursor.as_deref(), by);
+        self.select(to)
+    }
+
+    /// What needs the person in all projects, the longest wait first.
+    pub fn inbox(&self) -> Vec<&OverviewRow> {
+        let mut rows: Vec<&OverviewRow> = self
+            .overview
+            .rows
+            .iter()
+            .filter(|row| row.needs_me)
+            .collect();
+        rows.sort_by_key(|row| (row.updated, row.label.clone()));
+        rows
+    }
+
+    /// How many lines the text of the open tab has; the drawing cuts what is too far.
+    fn last_line(&self) -> usize {
+        let lines = match (self.tab, self.focused()) {
+            (Tab::Timeline, Some(focus)) => focus.timeline.len(),
+            (Tab::File, Some(focus)) => focus.body.lines().count(),
+            (Tab::Agents, Some(focus)) => focus.agents.len() * 2,
+            (Tab::Changes, _) => self
+                .changes
+                .as_ref()
+                .map_or(0, |changes| changes.patch.len()),
+            (Tab::Screen, _) => self
+                .screen
+                .as_ref()
+                .map_or(0, |screen| screen.lines().count()),
+            (Tab::Timeline | Tab::File | Tab::Agents, None) => 0,
+        };
+        lines.saturating_sub(1)
+    }
+
+    fn scroll_by(&mut self, by: isize) -> Vec<Effect> {
+        if self.view == View::Task {
+            return self.step(by);
+        }
+        self.scroll = self.scroll.saturating_add_signed(by);
+        Vec::new()
+    }
+
+    fn fold(&mut self, fold: bool) -> Vec<Effect> {
+        if self.view == View::Task {
+            let place = Tab::ALL.iter().position(|(tab, _)| *tab == self.tab);
+            let place = place.unwrap_or(0);
+            let count = Tab::ALL.len();
+            let next = if fold { place + count - 1 } else { place + 1 } % count;
+            return self.open_tab(Tab::ALL[next].0);
+        }
+        if self.view == View::Board {
+            return self.change_column(fold);
+        }
+        if fold {
+            let Some(project) = self.selected().map(|row| row.project.clone()) else {
+                return Vec::new();
+            };
+            self.folded.insert(project);
+        } else {
+            self.folded.clear();
+        }
+        self.rebuild();
+        self.focus_effects()
+    }
+
+    /// The first task of the next column of the board that has one.
+    fn change_column(&mut self, backwards: bool) -> Vec<Effect> {
+        let Some(from) = self.selected().map(column) else {
+            return Vec::new();
+        };
+        let count = COLUMNS.len();
+        let next = (1..count).find_map(|step| {
+            let to = if backwards {
+                from.checked_sub(step)?
+            } else {
+                from + step
+            };
+            let mut rows = self.overview.rows.iter();
+            rows.find(|row| column(row) == to)
+        });
+        let folder = next.map(|row| row.folder.clone());
+        self.select(folder)
+    }
+
+    /// Up and down within a column of the board.
+    fn step_in_column(&mut self, by: isize) -> Vec<Effect> {
+        let Some(at) = self.selected().map(column) else {
+            return Vec::new();
+        };
+        let rows = self.overview.rows.iter();
+        let rows: Vec<&String> = rows
+            .filter(|row| column(row) == at)
+            .map(|row| &row.folder)
+            .collect();
+        let place = rows
+            .iter()
+            .position(|folder| self.cursor.as_ref() == Some(folder));
+        let last = rows.len().saturating_sub(1);
+        let to = place.map_or(0, |place| place.saturating_add_signed(by).min(last));
+        let folder = rows.get(to).map(|folder| (*folder).clone());
+        self.select(folder)
+    }
+
+    fn next_need(&mut self, backwards: bool) -> Vec<Effect> {
+        let items: Vec<String> = self.inbox().iter().map(|row| row.folder.clone()).collect();
+        let count = items.len();
+        if count == 0 {
+            self.say("nothing needs you", Instant::now());
+            return Vec::new();
+        }
+        let place = |folder: &String| items.iter().position(|known| known == folder);
+        let next = match (self.cursor.as_ref().and_then(place), backwards) {
+            (Some(place), false) => (place + 1) % count,
+            (Some(place), true) => (place + count - 1) % count,
+            (None, _) => 0,
+        };
+        let folder = items[next].clone();
+        let project = self.overview.rows.iter().find(|row| row.folder == folder);
+        if let Some(project) = project.map(|row| row.project.clone())
+            && self.folded.remove(&project)
+        {
+            self.rebuild();
+        }
+        self.select(Some(folder))
+    }
+
+    fn next_view(&mut self) -> Vec<Effect> {
+        self.view = match self.view {
+            View::List => View::Inbox,
+            View::Inbox => View::Board,
+            View::Board => View::List,
+            View::Task => return self.fold(false),
+        };
+        if self.view == View::Inbox {
+            let needed: Vec<String> = self.inbox().iter().map(|row| row.folder.clone()).collect();
+            let is_there = self
+                .cursor
+                .as_ref()
+                .is_some_and(|cursor| needed.contains(cursor));
+            if !is_there {
+                return self.select(needed.first().cloned());
+            }
+        }
+        self.focus_effects()
+    }
+
+    fn open_task(&mut self, tab: Tab) -> Vec<Effect> {
+        if self.cursor.is_none() {
+            return Vec::new();
+        }
+        if self.view != View::Task {
+            self.from = self.view;
+            self.view = View::Task;
+        }
+        self.open_tab(tab)
+    }
+
+    pub(super) fn open_tab(&mut self, tab: Tab) -> Vec<Effect> {
+        // The same tab again: the next of its comparisons.
+        if tab == Tab::Changes && self.tab == Tab::Changes && self.changes.is_some() {
+            self.diff_of = match self.diff_of {
+                DiffOf::Work => DiffOf::SinceReview,
+                DiffOf::SinceReview => DiffOf::Uncommitted,
+                DiffOf::Uncommitted => DiffOf::Work,
+            };
+            self.changes = None;
+        }
+        self.tab = tab;
+        self.scroll = 0;
+        self.focus_effects()
+    }
+
+    /// One step back; never out of the program.
+    fn back(&mut self) -> Vec<Effect> {
+        if self.view == View::Task {
+            self.view = self.from;
+            self.scroll = 0;
+            return self.focus_effects();
+        }
+        if self.narrowed != Narrowed::default() {
+            let reloads = self.narrowed.with_older;
+            if self.narrowed.words.is_empty() {
+                self.narrowed = Narrowed::default();
+            } else {
+                self.narrowed.words.clear();
+            }
+            self.rebuild();
+            return if reloads {
+                vec![Effect::LoadOverview]
+            } else {
+                self.focus_effects()
+            };
+        }
+        self.view = View::List;
+        self.focus_effects()
+    }
+
+    fn quit(&mut self, at: Instant) -> Vec<Effect> {
+        if self.view == View::Task {
+            return self.back();
+        }
+        if let Some((folder, what)) = self.busy.iter().next() {
+            let label = self.label_of(folder);
+            self.say(
+                format!("{label}: {what} still runs; Ctrl-C quits at once"),
+                at,
+            );
+            return Vec::new();
+        }
+        vec![Effect::Quit]
+    }
+
+    fn label_of(&self, folder: &str) -> String {
+        let mut rows = self.overview.rows.iter();
+        let row = rows.find(|row| row.folder == folder);
+        row.map_or_else(|| "a new task".to_owned(), |row| row.label.clone())
+    }
+
+    fn choose_filter(&mut self) -> Vec<Effect> {
+        let mut choices = vec![
+            ('a', "all".to_owned(), Choice::Status(None)),
+            ('n', "needs you".to_owned(), Choice::NeedsMe),
+            ('o', "with all that is over".to_owned(), Choice::WithOlder),
+        ];
+        for info in Workflow::named(WorkflowName::Interactive).statuses {
+            let word = info.status.as_str();
+            let is_free = |letter: &char| !choices.iter().any(|(known, ..)| known == letter);
+            if let Some(letter) = word.chars().find(is_free) {
+                choices.push((
+                    letter,
+                    word.to_owned(),
+                    Choice::Status(Some(word.to_owned())),
+                ));
+            }
+        }
+        self.overlay = Some(Overlay::Choose(Choose {
+            title: "show only".to_owned(),
+            choices,
+        }));
+        Vec::new()
+    }
+
+    fn undo(&mut self, at: Instant) -> Vec<Effect> {
+        match self.undo.take() {
+            Some(Undo::Restore(name)) => self.run(String::new(), Verb::Restore(name)),
+            Some(Undo::CreateFrom(name)) => self.run(String::new(), Verb::CreateFrom(name)),
+            None => {
+                self.say("nothing to undo", at);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Starts a verb, unless one runs on the task already.
+    pub(super) fn run(&mut self, folder: String, verb: Verb) -> Vec<Effect> {
+        if let Some(what) = self.busy.get(&folder) {
+            let text = format!("{}: {what} is still running", self.label_of(&folder));
+            self.refuse(text, None, Instant::now());
+            return Vec::new();
+        }
+        self.busy.insert(folder.clone(), verb.name());
+        vec![Effect::Run { folder, verb }]
+    }
+
+    fn act_on_task(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
+        let Some(row) = self.selected().cloned() else {
+            self.say("no task is selected", at);
+            return Vec::new();
+        };
+        if action == KeyAction::Copy {
+            let name = row.name.seen_from(None).to_owned();
+            self.say(format!("copied {name}"), at);
+            return vec![Effect::Copy(name)];
+        }
+        let offered = offered::offered(&row, self.focused());
+        if !offered.iter().any(|(known, _)| *known == action) {
+            let text = format!(
+                "{} is not for {}, which is {}",
+                action.row().label,
+                row.label,
+                row.word
+            );
+            self.refuse(text, None, at);
+            return Vec::new();
+        }
+        let folder = row.folder.clone();
+        match action {
+            KeyAction::Enter => self.go(&row, at),
+            KeyAction::Yes => self.yes(folder),
+            KeyAction::Always => self.always(folder),
+            KeyAction::No => self.no(),
+            KeyAction::Message => {
+                self.open_composer(ComposeFor::Message, None);
+                Vec::new()
+            }
+            KeyAction::Merge => self.run(folder, Verb::PlanMerge),
+            KeyAction::Cancel => {
+                self.confirm(Confirm {
+                    title: format!("cancel {} \"{}\"?", row.label, row.summary),
+                    lines: vec![(
+                        false,
+                        "its agents end, its workspace is given back; its branch stays, and what is not committed is saved"
+                            .to_owned(),
+                    )],
+                    yes: "cancel it",
+                    folder,
+                    verb: Verb::Cancel,
+                    opened: at,
+                });
+                Vec::new()
+            }
+            KeyAction::Delete => {
+                self.confirm(Confirm {
+                    title: format!("delete {} \"{}\"?", row.label, row.summary),
+                    lines: vec![(false, "it can be restored for some time".to_owned())],
+                    yes: "delete it",
+                    folder,
+                    verb: Verb::Delete,
+                    opened: at,
+                });
+                Vec::new()
+            }
+            KeyAction::Editor => self.hand_over(&row, "open"),
+            KeyAction::Shell => self.hand_over(&row, "shell"),
+            _ => Vec::new(),
+        }
+    }
+
+    fn hand_over(&self, row: &OverviewRow, verb: &str) -> Vec<Effect> {
+        let name = row.name.seen_from(None).to_owned();
+        vec![Effect::HandOver {
+            folder: row.folder.clone(),
+            words: vec!["task".to_owned(), verb.to_owned(), name],
+        }]
+    }
+
+    fn go(&mut self, row: &OverviewRow, at: Instant) -> Vec<Effect> {
+        match offered::go(row) {
+            Some(Go::Start) => self.run(row.folder.clone(), Verb::Start),
+            Some(Go::Attach) => vec![Effect::Attach(row.folder.clone())],
+            Some(Go::Respawn) => {
+                self.confirm(Confirm {
+                    title: format!("start the agent of {} again?", row.label),
+                    lines: vec![(
+                        false,
+                        "in the same workspace, with its work as it is".to_owned(),
+                    )],
+                    yes: "start it",
+                    folder: row.folder.clone(),
+                    verb: Verb::Respawn,
+                    opened: at,
+                });
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn yes(&mut self, folder: String) -> Vec<Effect> {
+        let Some(focus) = self.focused() else {
+            return Vec::new();
+        };
+        match focus.questions.first().cloned() {
+            Some(open) if open.question.asked.is_empty() => {
+                self.run(folder, Verb::Allow(Box::new(open)))
+            }
+            Some(open) => {
+                self.open_composer(ComposeFor::Answer(Box::new(open)), None);
+                Vec::new()
+            }
+            None => {
+                self.open_composer(ComposeFor::Clarify, None);
+                Vec::new()
+            }
+        }
+    }
+
+    fn always(&mut self, folder: String) -> Vec<Effect> {
+        let Some(open) = self
+            .focused()
+            .and_then(|focus| focus.questions.first().cloned())
+        else {
+            return Vec::new();
+        };
+        let choice = |scope| {
+            Choice::Run(
+                folder.clone(),
+                Verb::AllowAlways(Box::new(open.clone()), scope),
+            )
+        };
+        self.overlay = Some(Overlay::Choose(Choose {
+            title: format!("always allow: {}", open.question.text),
+            choices: vec![
+                ('t', "for this task".to_owned(), choice(Scope::Task)),
+                (
+                    'p',
+                    "for all tasks of its project".to_owned(),
+                    choice(Scope::Project),
+                ),
+            ],
+        }));
+        Vec::new()
+    }
+
+    fn no(&mut self) -> Vec<Effect> {
+        let Some(focus) = self.focused() else {
+            return Vec::new();
+        };
+        let purpose = match focus.questions.first() {
+            Some(open) => ComposeFor::Deny(Box::new(open.clone())),
+            None if focus.task.offers(Intent::RequestChanges) => ComposeFor::RequestChanges,
+            None => ComposeFor::TakeBack,
+        };
+        self.open_composer(purpose, None);
+        Vec::new()
+    }
+}

@@ -1,0 +1,224 @@
+//! The lines of the list: which tasks, in which order, under which project, and which part of them is on the screen.
+
+use orange_core::workflow::Kind;
+use orange_engine::views::dashboard::{Overview, OverviewRow};
+use std::collections::BTreeSet;
+
+/// What the list is narrowed to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Narrowed {
+    /// Every one of these words stands in the key, the summary, the branch or the project.
+    pub words: String,
+    pub status: Option<String>,
+    pub needs_me: bool,
+    /// Tasks too that have been over for long.
+    pub with_older: bool,
+}
+
+impl Narrowed {
+    fn holds(&self, row: &OverviewRow) -> bool {
+        let is_wanted = self
+            .status
+            .as_ref()
+            .is_none_or(|status| row.word == *status);
+        if !is_wanted || (self.needs_me && !row.needs_me) {
+            return false;
+        }
+        if self.words.trim().is_empty() {
+            return true;
+        }
+        let text = format!(
+            "{} {} {} {}",
+            row.label, row.summary, row.branch, row.project
+        );
+        let text = text.to_lowercase();
+        let words = self.words.to_lowercase();
+        words.split_whitespace().all(|word| text.contains(word))
+    }
+
+    /// What it is, for the header; empty if everything is shown.
+    pub fn text(&self) -> String {
+        let mut parts = Vec::new();
+        if self.needs_me {
+            parts.push("needs you".to_owned());
+        }
+        parts.extend(self.status.clone());
+        if self.with_older {
+            parts.push("with all that is over".to_owned());
+        }
+        if !self.words.is_empty() {
+            parts.push(format!("/{}", self.words));
+        }
+        parts.join(" ")
+    }
+}
+
+/// The columns of the board.
+pub const COLUMNS: [&str; 4] = ["waiting", "at work", "needs you", "over"];
+
+/// The column of the board in which a task stands.
+pub fn column(row: &OverviewRow) -> usize {
+    match row.status.map(|status| status.info().kind) {
+        _ if row.needs_me => 2,
+        None => 2,
+        Some(Kind::Waiting) => 0,
+        Some(Kind::Active) => 1,
+        Some(Kind::Over) => 3,
+    }
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    Project {
+        name: String,
+        is_folded: bool,
+        tasks: usize,
+        need: usize,
+    },
+    /// By its place in the overview.
+    Task(usize),
+    /// What is to be said of the task above.
+    Note(usize),
+}
+
+/// All lines, and from where on they are shown.
+#[derive(Debug, Clone, Default)]
+pub struct Lines {
+    pub all: Vec<Line>,
+    pub top: usize,
+    /// Folders by line, so that a cursor is found without a look at every row.
+    folders: Vec<(String, usize)>,
+    has_stray: bool,
+}
+
+impl Lines {
+    /// Sorts the rows and puts the lines together. The task at the cursor stays, whatever is filtered.
+    pub fn fill(
+        &mut self,
+        overview: &mut Overview,
+        narrowed: &Narrowed,
+        folded: &BTreeSet<String>,
+        here: Option<&str>,
+        cursor: Option<&str>,
+    ) {
+        overview.rows.sort_by_cached_key(|row| {
+            let is_elsewhere = here != Some(row.project.as_str());
+            (
+                is_elsewhere,
+                row.project.clone(),
+                row.order(),
+                row.label.clone(),
+            )
+        });
+        let rows = &overview.rows;
+        let several = rows
+            .windows(2)
+            .any(|pair| pair[0].project != pair[1].project);
+        self.all.clear();
+        self.folders.clear();
+        self.has_stray = false;
+        let mut from = 0;
+        while let Some(first) = rows.get(from) {
+            let of_project = rows[from..].iter();
+            let count = of_project
+                .take_while(|row| row.project == first.project)
+                .count();
+            let places = from..from + count;
+            from += count;
+            let shown: Vec<usize> = places
+                .filter(|place| {
+                    let row = &rows[*place];
+                    let holds = narrowed.holds(row);
+                    let is_stray = !holds && cursor == Some(row.folder.as_str());
+                    self.has_stray |= is_stray;
+                    holds || is_stray
+                })
+                .collect();
+            if shown.is_empty() {
+                continue;
+            }
+            let is_folded = several && folded.contains(&first.project);
+            if several {
+                self.all.push(Line::Project {
+                    name: first.project.clone(),
+                    is_folded,
+                    tasks: shown.len(),
+                    need: shown.iter().filter(|place| rows[**place].needs_me).count(),
+                });
+            }
+            if is_folded {
+                continue;
+            }
+            for place in shown {
+                self.folders
+                    .push((rows[place].folder.clone(), self.all.len()));
+                self.all.push(Line::Task(place));
+                if rows[place].note.is_some() {
+                    self.all.push(Line::Note(place));
+                }
+            }
+        }
+    }
+
+    pub fn has_stray(&self) -> bool {
+        self.has_stray
+    }
+
+    /// The line of a task.
+    pub fn place_of(&self, folder: Option<&str>) -> Option<usize> {
+        let folder = folder?;
+        let mut folders = self.folders.iter();
+        folders
+            .find(|(known, _)| known == folder)
+            .map(|(_, line)| *line)
+    }
+
+    /// The task at a line, or the one that its note is about.
+    pub fn folder_at(&self, line: usize, overview: &Overview) -> Option<String> {
+        match self.all.get(line)? {
+            Line::Task(row) | Line::Note(row) => Some(overview.rows.get(*row)?.folder.clone()),
+            Line::Project { .. } => None,
+        }
+    }
+
+    /// The task at a line or after it, else the last one.
+    pub fn nearest(&self, line: usize, overview: &Overview) -> Option<String> {
+        let tasks =
+            |from: usize| (from..self.all.len()).find_map(|at| self.folder_at(at, overview));
+        tasks(line).or_else(|| self.folders.last().map(|(folder, _)| folder.clone()))
+    }
+
+    /// The task so many tasks further on; the first or the last one at the ends.
+    pub fn moved(&self, cursor: Option<&str>, by: isize) -> Option<String> {
+        let at = |folder: &str| self.folders.iter().position(|(known, _)| known == folder);
+        let from = cursor.and_then(at);
+        let last = self.folders.len().checked_sub(1)?;
+        let to = match from {
+            Some(from) => from.saturating_add_signed(by).min(last),
+            None => 0,
+        };
+        Some(self.folders[to].0.clone())
+    }
+
+    /// Scrolls so that the task and its note are on a screen of that height.
+    pub fn show(&mut self, cursor: Option<&str>, height: usize) {
+        let Some(line) = self.place_of(cursor) else {
+            self.top = self.top.min(self.all.len().saturating_sub(height));
+            return;
+        };
+        let has_note = matches!(self.all.get(line + 1), Some(Line::Note(_)));
+        let last = line + usize::from(has_note && height > 1);
+        // The heading of its project is shown with the first task.
+        let first = if line > 0 && matches!(self.all.get(line - 1), Some(Line::Project { .. })) {
+            line - 1
+        } else {
+            line
+        };
+        self.top = self.top.min(first);
+        if last >= self.top + height {
+            self.top = last + 1 - height;
+        }
+        self.top = self.top.min(self.all.len().saturating_sub(height));
+    }
+}

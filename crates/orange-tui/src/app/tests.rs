@@ -1,0 +1,336 @@
+//! Keys go in, effects come out; what is drawn is compared as it would stand on a screen.
+
+use super::*;
+use crate::draw;
+use insta::assert_snapshot;
+use orange_core::TaskName;
+use orange_core::task::Status;
+use orange_engine::sessions::SessionState;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+fn row(number: u32, status: &str, summary: &str) -> OverviewRow {
+    let label = format!("TASK-{number:03}");
+    let status: Status = status.parse().unwrap();
+    OverviewRow {
+        folder: format!("shop/{number}"),
+        name: TaskName::referred_to("shop", &label),
+        label,
+        project: "shop".to_owned(),
+        branch: format!("branch-{number}"),
+        status: Some(status),
+        word: status.to_string(),
+        summary: summary.to_owned(),
+        session: SessionState::None,
+        slot: None,
+        note: None,
+        is_damaged: false,
+        needs_me: false,
+        waits_for: Vec::new(),
+        checks: None,
+        diff: None,
+        usage: None,
+        updated: Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn needing(mut row: OverviewRow, note: &str) -> OverviewRow {
+    row.needs_me = true;
+    row.note = Some(note.into());
+    row
+}
+
+fn app(size: (u16, u16), ascii: bool, rows: Vec<OverviewRow>) -> App {
+    let setup = Setup {
+        theme: Theme {
+            colour: true,
+            ascii,
+        },
+        spell: |text| text.words().unwrap_or_default(),
+        here: Some("shop".to_owned()),
+        projects: vec!["shop".to_owned()],
+        known_projects: vec!["shop".to_owned()],
+        exit_on_attach: false,
+    };
+    let mut app = App::new(setup, size);
+    load(&mut app, rows);
+    app.now = Timestamp::from_second(90).unwrap();
+    app
+}
+
+fn load(app: &mut App, rows: Vec<OverviewRow>) -> Vec<Effect> {
+    let overview = Overview {
+        needs_me: rows.iter().filter(|row| row.needs_me).count(),
+        rows,
+        agents: 1,
+        agent_limit: 10,
+        slots_held: 1,
+        slots: 5,
+        ..Overview::default()
+    };
+    app.update(Input::Overview(Box::new(Ok(overview))), Instant::now())
+}
+
+fn shop() -> Vec<OverviewRow> {
+    let mut working = row(2, "working", "Tidy the style sheets");
+    (working.session, working.slot) = (SessionState::Alive, Some(2));
+    vec![
+        row(4, "pending", "Cache product images"),
+        working,
+        needing(
+            row(1, "reviewing", "Add a login form"),
+            "passed its review and waits for you",
+        ),
+        needing(
+            row(3, "clarification", "Pick the colour"),
+            "Which button colour do you want: the brand blue or the accent green?",
+        ),
+    ]
+}
+
+fn press(app: &mut App, keys: &str) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for letter in keys.chars() {
+        let code = match letter {
+            '\n' => KeyCode::Enter,
+            '\t' => KeyCode::Tab,
+            '\u{1b}' => KeyCode::Esc,
+            letter => KeyCode::Char(letter),
+        };
+        // A person takes a second for each key.
+        app.now += orange_core::SignedDuration::from_secs(1);
+        let seconds = app.now.as_second().unsigned_abs();
+        let at = Instant::now() + Duration::from_secs(seconds);
+        effects = app.update(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)), at);
+    }
+    effects
+}
+
+fn shown(app: &App) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(app.size.0, app.size.1)).unwrap();
+    terminal.draw(|frame| draw::draw(frame, app)).unwrap();
+    let lines = terminal.backend().to_string();
+    let lines = lines.lines().map(|line| line.trim_matches('"').trim_end());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_list_of_24_lines_says_what_each_task_needs() {
+    let app = app((80, 24), false, shop());
+    assert_snapshot!(shown(&app), @"
+     shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor here
+    ▌★      TASK-001 reviewing     Add a login form                             1m
+            ↳ passed its review and waits for you
+     ?      TASK-003 clarification Pick the colour                              1m
+            ↳ Which button colour do you want: the brand blue or the accent green?
+     ▶ ●  2 TASK-002 working       Tidy the style sheets                        1m
+     ·      TASK-004 pending       Cache product images                         1m
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+     v view  x cancel  c new  n next  Tab views  ? help
+    ");
+    assert!(shown(&app).lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn a_wide_screen_has_a_preview() {
+    let mut app = app((120, 12), false, shop());
+    app.screen = Some("\u{1b}[32mtests pass\u{1b}[0m\u{1b}]0;title\u{7}\n>".to_owned());
+    let shown = shown(&app);
+    assert_snapshot!(shown, @"
+     shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor here
+    ▌★      TASK-001 reviewing     Add a login form               1m  │ TASK-001 Add a login form
+            ↳ passed its review and waits for you                     │ ───────────────────────────────────────────────────
+     ?      TASK-003 clarification Pick the colour                1m  │ tests pass
+            ↳ Which button colour do you want: the brand blue or the… │ >
+     ▶ ●  2 TASK-002 working       Tidy the style sheets          1m  │
+     ·      TASK-004 pending       Cache product images           1m  │
+                                                                      │
+                                                                      │
+                                                                      │
+
+     v view  x cancel  c new  n next  Tab views  ? help
+    ");
+    assert!(!shown.contains('\u{1b}'));
+}
+
+#[test]
+fn ascii_means_ascii() {
+    for size in [(80, 24), (120, 40), (300, 100), (40, 8), (20, 5)] {
+        let mut app = app(size, true, shop());
+        for keys in ["", "?", "\u{1b}\t", "\t", "\tv", "\u{1b}c"] {
+            press(&mut app, keys);
+            let shown = shown(&app);
+            assert!(shown.is_ascii(), "{size:?} {keys:?}\n{shown}");
+        }
+    }
+}
+
+#[test]
+fn the_cursor_stays_on_its_task_and_line() {
+    let mut app = app((80, 24), false, shop());
+    press(&mut app, "G");
+    assert_eq!(app.cursor.as_deref(), Some("shop/4"));
+    let mut rows = shop();
+    rows.push(needing(row(9, "stuck", "Something new"), "asks for help"));
+    let effects = load(&mut app, rows);
+    assert_eq!(app.cursor.as_deref(), Some("shop/4"));
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Bell)));
+    // A task that is gone: the cursor goes to the one that is in its place.
+    load(&mut app, shop()[1..].to_vec());
+    assert_eq!(app.cursor.as_deref(), Some("shop/2"));
+}
+
+#[test]
+fn what_needs_the_person_is_visited_in_turn() {
+    let mut app = app((80, 24), false, shop());
+    press(&mut app, "G");
+    let mut visited = Vec::new();
+    for _ in 0..3 {
+        press(&mut app, "n");
+        visited.push(app.cursor.clone().unwrap());
+    }
+    assert_eq!(visited, ["shop/1", "shop/3", "shop/1"]);
+}
+
+#[test]
+fn only_y_is_a_yes_and_not_at_once() {
+    let mut app = app((80, 24), false, shop());
+    press(&mut app, "x");
+    assert!(matches!(app.overlay, Some(Overlay::Confirm(_))));
+    let at = Instant::now();
+    let yes = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
+    if let Some(Overlay::Confirm(confirm)) = &mut app.overlay {
+        confirm.opened = at;
+    }
+    assert!(app.update(Input::Key(yes), at).is_empty());
+    assert!(app.overlay.is_some());
+    assert!(press(&mut app, "\n").is_empty());
+    assert!(app.overlay.is_none());
+    let effects = press(&mut app, "xy");
+    assert!(matches!(
+        &effects[..],
+        [Effect::Run {
+            verb: Verb::Cancel,
+            ..
+        }]
+    ));
+    // As long as it runs, nothing else is done with the task.
+    assert!(press(&mut app, "xy").is_empty());
+}
+
+#[test]
+fn a_paste_is_never_a_key() {
+    let mut app = app((80, 24), false, shop());
+    app.update(Input::Paste("xydyq".to_owned()), Instant::now());
+    match &app.overlay {
+        Some(Overlay::Compose(compose)) => assert_eq!(compose.area.lines(), ["xydyq"]),
+        _ => panic!("no composer"),
+    }
+    // A draft outlives Esc.
+    press(&mut app, "\u{1b}");
+    app.update(Input::Paste("!".to_owned()), Instant::now());
+    match &app.overlay {
+        Some(Overlay::Compose(compose)) => assert_eq!(compose.area.lines(), ["xydyq!"]),
+        _ => panic!("no composer"),
+    }
+}
+
+#[test]
+fn a_search_narrows_and_esc_shows_all_again() {
+    let mut app = app((80, 24), false, shop());
+    press(&mut app, "/login");
+    let tasks = |app: &App| {
+        let lines = app.lines.all.iter();
+        lines
+            .filter(|line| matches!(line, rows::Line::Task(_)))
+            .count()
+    };
+    assert_eq!(tasks(&app), 1);
+    press(&mut app, "\nj");
+    press(&mut app, "\u{1b}");
+    assert_eq!(tasks(&app), 4);
+}
+
+#[test]
+fn a_new_task_needs_only_a_summary() {
+    let mut app = app((80, 24), false, shop());
+    assert!(press(&mut app, "c\n").is_empty());
+    assert!(app.message.as_ref().unwrap().is_error);
+    let effects = press(&mut app, "Export orders\n");
+    match &effects[..] {
+        [
+            Effect::Run {
+                verb: Verb::Create(new),
+                ..
+            },
+        ] => {
+            assert_eq!(
+                (new.summary.as_str(), new.project.as_str()),
+                ("Export orders", "shop")
+            );
+            assert!(new.starts);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn keys_that_have_no_use_say_so_and_do_nothing() {
+    let mut app = app(
+        (80, 24),
+        false,
+        vec![row(4, "pending", "Cache product images")],
+    );
+    for key in ["m", "a", "A", "r", "i", "e", "!"] {
+        assert!(press(&mut app, key).is_empty(), "{key}");
+        assert!(app.message.as_ref().unwrap().is_error, "{key}");
+    }
+    assert!(matches!(
+        &press(&mut app, "\n")[..],
+        [Effect::Run {
+            verb: Verb::Start,
+            ..
+        }]
+    ));
+}
+
+#[test]
+fn q_goes_back_and_quits_at_the_top() {
+    let mut app = app((80, 24), false, shop());
+    press(&mut app, "v");
+    assert_eq!(app.view, View::Task);
+    press(&mut app, "q");
+    assert_eq!(app.view, View::List);
+    assert!(matches!(
+        press(&mut app, "\u{1b}")[..],
+        [Effect::LoadFocus(_)]
+    ));
+    assert!(matches!(press(&mut app, "q")[..], [Effect::Quit]));
+}
+
+#[test]
+fn ten_thousand_tasks_are_no_more_to_draw_than_a_screen() {
+    let many: Vec<OverviewRow> = (0..10_000)
+        .map(|number| row(number, "pending", "A task"))
+        .collect();
+    let mut app = app((80, 24), false, many);
+    press(&mut app, "G");
+    let shown = shown(&app);
+    assert!(shown.contains("TASK-9999"), "{shown}");
+    assert_eq!(shown.lines().count(), 24);
+}

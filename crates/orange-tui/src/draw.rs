@@ -1,0 +1,209 @@
+//! Draws the dashboard. Only what is on the screen is formatted; texts of others pass through `display` first.
+
+mod board;
+mod inbox;
+mod list;
+mod overlay;
+mod panel;
+mod task;
+
+use crate::app::offered::offered;
+use crate::app::{App, View};
+use orange_core::display::{clean_width, fitted};
+use orange_core::keys::KeyAction;
+use orange_core::naming::counted;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+/// The smallest screen on which anything can be told.
+const LEAST: (u16, u16) = (40, 8);
+/// From so many columns on the preview stands beside the list, from so many lines on below it.
+const BESIDE: u16 = 110;
+const BELOW: u16 = 36;
+/// Lines of a question that are shown below a list without a preview.
+const QUESTION: u16 = 6;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Right,
+    Below,
+}
+
+/// Where the preview is, if there is room for one.
+pub fn preview_side((columns, rows): (u16, u16)) -> Option<Side> {
+    if columns >= BESIDE {
+        Some(Side::Right)
+    } else if rows >= BELOW {
+        Some(Side::Below)
+    } else {
+        None
+    }
+}
+
+/// How many lines of the list are surely visible.
+pub fn list_height(size: (u16, u16)) -> usize {
+    let body = size.1.saturating_sub(3);
+    let height = match preview_side(size) {
+        Some(Side::Right) => body,
+        Some(Side::Below) => body / 2,
+        None => body.saturating_sub(QUESTION).max(body.min(3)),
+    };
+    usize::from(height).max(1)
+}
+
+pub fn draw(frame: &mut Frame<'_>, app: &App) {
+    let area = frame.area();
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        let text = "this terminal is too small for the dashboard";
+        frame.render_widget(Paragraph::new(fitted(text, area.width.into())), area);
+        app.theme.finish(frame.buffer_mut());
+        return;
+    }
+    let line = |row: u16| Rect::new(0, row, area.width, 1);
+    let body = Rect::new(0, 1, area.width, area.height - 3);
+    frame.render_widget(header(app, area.width.into()), line(0));
+    match app.view {
+        View::List => list::draw(frame, app, body),
+        View::Inbox => inbox::draw(frame, app, body),
+        View::Board => board::draw(frame, app, body),
+        View::Task => task::draw(frame, app, body),
+    }
+    frame.render_widget(message(app, area.width.into()), line(area.height - 2));
+    frame.render_widget(footer(app, area.width.into()), line(area.height - 1));
+    if let Some(overlay) = &app.overlay {
+        overlay::draw(frame, app, overlay, body);
+    }
+    app.theme.finish(frame.buffer_mut());
+}
+
+/// Spans that fit into a width; the first that does not is left out with all that follow.
+fn fitting(spans: Vec<Vec<Span<'static>>>, width: usize) -> Line<'static> {
+    let mut line = Vec::new();
+    let mut used = 0;
+    for group in spans {
+        let needed: usize = group.iter().map(|span| clean_width(&span.content)).sum();
+        if used + needed > width {
+            break;
+        }
+        used += needed;
+        line.extend(group);
+    }
+    Line::from(line)
+}
+
+fn header(app: &App, width: usize) -> Paragraph<'static> {
+    let overview = &app.overview;
+    let scope = match app.projects.as_slice() {
+        [] => "all projects".to_owned(),
+        projects => projects.join(", "),
+    };
+    let need = match overview.needs_me {
+        0 => vec![Span::styled("nothing needs you", app.theme.dim())],
+        1 => vec![Span::styled("1 needs you", app.theme.need())],
+        count => vec![Span::styled(format!("{count} need you"), app.theme.need())],
+    };
+    let mut groups = vec![
+        vec![Span::styled(
+            format!(" {}   ", fitted(&scope, 30)),
+            app.theme.bold(),
+        )],
+        need,
+    ];
+    let mut add =
+        |text: String, style: Style| groups.push(vec![Span::styled(format!(" · {text}"), style)]);
+    let narrowed = app.narrowed.text();
+    if app.is_searching || !narrowed.is_empty() {
+        let end = if app.is_searching { "▏" } else { "" };
+        let text = if narrowed.is_empty() {
+            "/".to_owned()
+        } else {
+            narrowed
+        };
+        add(format!("{}{end}", fitted(&text, 40)), app.theme.key());
+    }
+    if app.feed_lost {
+        add("feed lost".to_owned(), app.theme.trouble());
+    }
+    let plain = Style::new();
+    add(
+        format!("{} of {} agents", overview.agents, overview.agent_limit),
+        plain,
+    );
+    add(
+        format!("{} of {} workspaces", overview.slots_held, overview.slots),
+        plain,
+    );
+    if overview.queued > 0 {
+        add(format!("{} queued", overview.queued), plain);
+    }
+    add(
+        if app.monitor_elsewhere {
+            "monitor elsewhere"
+        } else {
+            "monitor here"
+        }
+        .to_owned(),
+        app.theme.dim(),
+    );
+    if overview.older > 0 {
+        add(counted(overview.older, "older task"), app.theme.dim());
+    }
+    Paragraph::new(fitting(groups, width))
+}
+
+fn message(app: &App, width: usize) -> Paragraph<'static> {
+    let Some(message) = &app.message else {
+        let running = app.busy.iter().next().map(|(folder, what)| {
+            let mut rows = app.overview.rows.iter();
+            let row = rows.find(|row| row.folder == *folder);
+            let label = row.map_or("new task", |row| &row.label);
+            format!(" {label}: {what} …")
+        });
+        return Paragraph::new(Line::styled(running.unwrap_or_default(), app.theme.dim()));
+    };
+    let style = if message.is_error {
+        app.theme.trouble()
+    } else {
+        Style::new()
+    };
+    let text = match &message.hint {
+        Some(hint) => format!("{} · {hint}", message.text),
+        None => message.text.clone(),
+    };
+    let text = fitted(&text, width.saturating_sub(1));
+    Paragraph::new(Line::from(vec![Span::raw(" "), Span::styled(text, style)]))
+}
+
+/// The keys that work on the selected task now.
+fn footer(app: &App, width: usize) -> Paragraph<'static> {
+    let mut keys: Vec<(KeyAction, &'static str)> = app
+        .selected()
+        .map(|row| offered(row, app.focused()))
+        .unwrap_or_default();
+    if app.view == View::Task {
+        keys.retain(|(action, _)| !matches!(action, KeyAction::View | KeyAction::Diff));
+    } else {
+        keys.push((KeyAction::Create, "new"));
+        keys.push((KeyAction::NextNeed, "next"));
+        keys.push((KeyAction::NextView, "views"));
+    }
+    let help = (KeyAction::Help, "help");
+    let group = |(action, label): &(KeyAction, &'static str)| {
+        vec![
+            Span::styled(format!(" {}", app.keymap.key(*action)), app.theme.key()),
+            Span::raw(format!(" {label} ")),
+        ]
+    };
+    // The help is always offered: whatever has no room is found there.
+    let last = group(&help);
+    let reserved: usize = last.iter().map(|span| clean_width(&span.content)).sum();
+    let mut line = fitting(
+        keys.iter().map(group).collect(),
+        width.saturating_sub(reserved),
+    );
+    line.spans.extend(last);
+    Paragraph::new(line)
+}

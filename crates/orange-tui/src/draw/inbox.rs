@@ -1,0 +1,71 @@
+//! The inbox: what needs the person, the longest wait first, with the question in full and the key that answers.
+
+use super::panel;
+use crate::app::App;
+use crate::app::offered::offered;
+use orange_core::display::{fitted, time::relative};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
+    let rows = app.inbox();
+    if rows.is_empty() {
+        let text = if app.loaded {
+            " nothing needs you"
+        } else {
+            " reading …"
+        };
+        frame.render_widget(Paragraph::new(text), body);
+        return;
+    }
+    let width = usize::from(body.width);
+    let mut lines: Vec<Line<'static>> = Vec::new();
+    let mut selected = 0..0;
+    for row in rows {
+        let is_selected = app.cursor.as_deref() == Some(row.folder.as_str());
+        let (sign, style) = app.theme.sign(row);
+        let from = lines.len();
+        let name = row.name.seen_from(None);
+        let mut head = vec![
+            Span::styled(if is_selected { "▌" } else { " " }, app.theme.need()),
+            Span::styled(sign, style),
+            Span::raw(" "),
+            Span::styled(format!("{:<18} ", fitted(name, 24)), app.theme.bold()),
+            Span::styled(format!("{:<14}", fitted(&row.word, 13)), style),
+            Span::styled(
+                format!("{:>4}  ", relative(app.now, row.updated)),
+                app.theme.dim(),
+            ),
+        ];
+        head.push(Span::raw(fitted(&row.summary, width.saturating_sub(48))));
+        lines.push(Line::from(head));
+        // The selected one in full; of the others what its row says.
+        if is_selected {
+            for text in panel::reason(app, width.saturating_sub(6)) {
+                lines.push(Line::styled(format!("    {text}"), app.theme.need()));
+            }
+            let mut keys = vec![Span::raw("    ")];
+            for (action, label) in offered(row, app.focused()).into_iter().take(5) {
+                keys.push(Span::styled(
+                    app.keymap.key(action).to_owned(),
+                    app.theme.key(),
+                ));
+                keys.push(Span::raw(format!(" {label}  ")));
+            }
+            lines.push(Line::from(keys));
+        } else if let Some(note) = &row.note {
+            let text = fitted(&app.spelled(note), width.saturating_sub(6));
+            lines.push(Line::styled(format!("    {text}"), app.theme.dim()));
+        }
+        if is_selected {
+            selected = from..lines.len();
+        }
+    }
+    let height = usize::from(body.height);
+    let top = selected.end.saturating_sub(height);
+    let top = top.min(selected.start);
+    let shown: Vec<Line<'static>> = lines.into_iter().skip(top).take(height).collect();
+    frame.render_widget(Paragraph::new(shown), body);
+}

@@ -1,0 +1,243 @@
+//! The list of tasks, with the preview of the selected one.
+
+use super::{QUESTION, Side, panel, preview_side};
+use crate::app::App;
+use crate::app::rows::Line as ListLine;
+use orange_core::display::{clean_width, fitted, time::relative};
+use orange_engine::views::Checks;
+use orange_engine::views::dashboard::OverviewRow;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
+    let (list, rest) = match preview_side(app.size) {
+        Some(Side::Right) => {
+            let width = body.width * 11 / 20;
+            let list = Rect { width, ..body };
+            let preview = Rect {
+                x: width + 1,
+                width: body.width - width - 1,
+                ..body
+            };
+            panel::rule(
+                frame,
+                Rect {
+                    x: width,
+                    width: 1,
+                    ..body
+                },
+            );
+            (list, Some(preview))
+        }
+        Some(Side::Below) => {
+            let height = body.height / 2;
+            let list = Rect { height, ..body };
+            let preview = Rect {
+                y: body.y + height,
+                height: body.height - height,
+                ..body
+            };
+            (list, Some(preview))
+        }
+        None => (body, None),
+    };
+    match rest {
+        Some(preview) => {
+            lines(frame, app, list);
+            panel::preview(frame, app, preview);
+        }
+        None => {
+            let asked = panel::asked(app, list.width.into());
+            let height = u16::try_from(asked.len()).unwrap_or(QUESTION).min(QUESTION);
+            let height = height.min(list.height.saturating_sub(3));
+            let above = Rect {
+                height: list.height - height,
+                ..list
+            };
+            lines(frame, app, above);
+            let below = Rect {
+                y: list.y + above.height,
+                height,
+                ..list
+            };
+            frame.render_widget(Paragraph::new(asked), below);
+        }
+    }
+}
+
+fn lines(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    if app.lines.all.is_empty() {
+        let text = if !app.loaded {
+            "reading …"
+        } else if app.narrowed.text().is_empty() {
+            "no tasks yet: c creates one"
+        } else {
+            "no task is like that: Esc shows all"
+        };
+        frame.render_widget(Paragraph::new(format!(" {text}")), area);
+        return;
+    }
+    let shown = app
+        .lines
+        .all
+        .iter()
+        .skip(app.lines.top)
+        .take(area.height.into());
+    let width = usize::from(area.width);
+    let lines: Vec<Line<'static>> = shown
+        .map(|line| match line {
+            ListLine::Project {
+                name,
+                is_folded,
+                tasks,
+                need,
+            } => project(app, name, *is_folded, *tasks, *need, width),
+            ListLine::Task(place) => match app.overview.rows.get(*place) {
+                Some(row) => task(app, row, width),
+                None => Line::default(),
+            },
+            ListLine::Note(place) => match app.overview.rows.get(*place) {
+                Some(row) => note(app, row, width),
+                None => Line::default(),
+            },
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn project(
+    app: &App,
+    name: &str,
+    is_folded: bool,
+    tasks: usize,
+    need: usize,
+    width: usize,
+) -> Line<'static> {
+    let sign = if is_folded { "▸" } else { "▾" };
+    let count = match (is_folded, need) {
+        (false, _) => String::new(),
+        (true, 0) => format!("   {tasks} tasks"),
+        (true, need) => format!("   {need} of {tasks} need you"),
+    };
+    let text = fitted(&format!(" {sign} {name}{count}"), width);
+    Line::styled(text, app.theme.bold())
+}
+
+/// The columns to the right of the summary; which of them are there depends on the width alone.
+fn columns(app: &App, row: &OverviewRow, width: usize) -> Vec<(usize, Span<'static>)> {
+    let mut columns = Vec::new();
+    let diff = row.diff.as_ref().filter(|diff| diff.commits > 0);
+    if width >= 72 {
+        let text = diff.map_or(String::new(), |diff| {
+            format!("+{} −{}", diff.added, diff.deleted)
+        });
+        columns.push((11, Span::raw(text)));
+    }
+    if width >= 90 {
+        let text = diff.map_or(String::new(), |diff| format!("{}c", diff.commits));
+        columns.push((4, Span::styled(text, app.theme.dim())));
+    }
+    if width >= 100 {
+        let (text, style) = match row.checks {
+            None => ("", Style::new()),
+            Some(Checks::Running) => ("…", Style::new()),
+            Some(Checks::Passed) => ("✓", app.theme.good()),
+            Some(Checks::Stale) => ("stale", app.theme.dim()),
+            Some(Checks::Failed) => ("✗", app.theme.trouble()),
+            Some(Checks::FailedOnBase) => ("✗ base", app.theme.dim()),
+        };
+        columns.push((6, Span::styled(text, style)));
+    }
+    if width >= 115 {
+        let text = row.usage.map_or("–".to_owned(), |usage| usage.in_brief());
+        columns.push((9, Span::raw(text)));
+    }
+    if width >= 150 {
+        columns.push((24, Span::styled(row.branch.clone(), app.theme.dim())));
+    }
+    if width >= 50 {
+        let age = relative(app.now, row.updated);
+        columns.push((4, Span::styled(age, app.theme.dim())));
+    }
+    columns
+}
+
+fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
+    let is_selected = app.cursor.as_deref() == Some(row.folder.as_str());
+    let (sign, sign_style) = app.theme.sign(row);
+    let (session, session_style) = app.theme.session(row.session);
+    let mut spans = vec![
+        Span::styled(if is_selected { "▌" } else { " " }, app.theme.need()),
+        Span::styled(sign, sign_style),
+        Span::raw(" "),
+        Span::styled(session, session_style),
+        Span::raw(" "),
+    ];
+    if width >= 60 {
+        let slot = row.slot.map_or(String::new(), |slot| slot.to_string());
+        spans.push(Span::styled(format!("{slot:>2} "), app.theme.dim()));
+    }
+    spans.push(Span::styled(
+        format!("{:<9}", fitted(&row.label, 12)),
+        app.theme.bold(),
+    ));
+    let status = match app.busy.get(&row.folder) {
+        Some(what) => format!("{what} …"),
+        None => row.word.clone(),
+    };
+    spans.push(Span::styled(
+        format!("{:<14}", fitted(&status, 13)),
+        sign_style,
+    ));
+    let right = columns(app, row, width);
+    let taken: usize = right.iter().map(|(columns, _)| columns + 1).sum();
+    let used: usize = spans.iter().map(|span| clean_width(&span.content)).sum();
+    let room = width.saturating_sub(used + taken);
+    let mut summary = match row.summary.as_str() {
+        "" => "(no summary yet)".to_owned(),
+        summary => summary.to_owned(),
+    };
+    if let Some(first) = row.waits_for.first() {
+        let key = first.split(' ').next().unwrap_or_default();
+        summary = format!("waits for {key} · {summary}");
+    }
+    spans.push(padded(Span::raw(summary), room));
+    for (columns, span) in right {
+        spans.push(Span::raw(" "));
+        spans.push(padded(span, columns));
+    }
+    let line = Line::from(spans);
+    if is_selected {
+        line.patch_style(Style::new().add_modifier(Modifier::BOLD))
+    } else {
+        line
+    }
+}
+
+fn padded(span: Span<'static>, width: usize) -> Span<'static> {
+    let mut text = fitted(&span.content, width);
+    let blanks = width.saturating_sub(clean_width(&text));
+    text.extend(std::iter::repeat_n(' ', blanks));
+    Span::styled(text, span.style)
+}
+
+fn note(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
+    let text = row
+        .note
+        .as_ref()
+        .map(|note| app.spelled(note))
+        .unwrap_or_default();
+    let style = if row.is_damaged {
+        app.theme.trouble()
+    } else {
+        app.theme.need()
+    };
+    let text = fitted(&text, width.saturating_sub(11));
+    Line::from(vec![
+        Span::styled("        ↳ ", app.theme.dim()),
+        Span::styled(text, style),
+    ])
+}

@@ -1,0 +1,141 @@
+//! Reads what the dashboard shows, on threads of their own: a slow disk, git or tmux never holds up a frame or a key.
+
+use crate::app::{Changes, Input};
+use crate::verbs;
+use orange_engine::background::monitor::Monitor;
+use orange_engine::background::queue;
+use orange_engine::git::diff::Shape;
+use orange_engine::verbs::peek;
+use orange_engine::views::diff::{self, DiffOf};
+use orange_engine::views::{dashboard, task};
+use orange_engine::{Call, Result, settings};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// A patch longer than this is cut: nobody reads it to its end on a screen.
+const MOST_LINES: usize = 20_000;
+
+/// What the overview is asked for.
+pub(crate) struct Wanted {
+    pub(crate) projects: Vec<String>,
+    pub(crate) with_older: bool,
+}
+
+/// A thread that does one thing at a time and always the newest that was asked for.
+fn newest<T: Send + 'static>(mut work: impl FnMut(T) + Send + 'static) -> Sender<T> {
+    let (asks, asked): (Sender<T>, Receiver<T>) = channel();
+    thread::spawn(move || {
+        while let Ok(mut ask) = asked.recv() {
+            while let Ok(newer) = asked.try_recv() {
+                ask = newer;
+            }
+            work(ask);
+        }
+    });
+    asks
+}
+
+pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<Wanted> {
+    newest(move |wanted: Wanted| {
+        let call = call.anew();
+        let loaded = dashboard::overview(&call, &wanted.projects, wanted.with_older);
+        let _ = tell.send(Input::Overview(Box::new(loaded)));
+    })
+}
+
+pub(crate) fn focus(call: Call, tell: Sender<Input>) -> Sender<String> {
+    newest(move |folder: String| {
+        let loaded = dashboard::focus(&call.anew(), &folder);
+        let _ = tell.send(Input::Focus(folder, Box::new(loaded)));
+    })
+}
+
+pub(crate) fn screen(call: Call, tell: Sender<Input>) -> Sender<String> {
+    newest(move |folder: String| {
+        let call = call.anew();
+        let seen = peek::coloured(&call, call.store().place(&folder));
+        let _ = tell.send(Input::Screen(folder, seen.ok()));
+    })
+}
+
+pub(crate) fn changes(call: Call, tell: Sender<Input>) -> Sender<(String, DiffOf)> {
+    newest(move |(folder, of): (String, DiffOf)| {
+        let call = call.anew();
+        let changes = read_changes(&call, &folder, of).unwrap_or_else(|error| Changes {
+            headline: error.message,
+            ..Changes::default()
+        });
+        let changes = Changes {
+            folder,
+            of: Some(of),
+            ..changes
+        };
+        let _ = tell.send(Input::Changes(Box::new(changes)));
+    })
+}
+
+fn read_changes(call: &Call, folder: &str, of: DiffOf) -> Result<Changes> {
+    let view = task::view(call, call.store().place(folder))?;
+    let comparison = diff::comparison(call, &view, of)?;
+    if let Some(nothing) = comparison.nothing {
+        return Ok(Changes {
+            headline: nothing,
+            ..Changes::default()
+        });
+    }
+    let files = diff::diff_files(&comparison, &[])?;
+    let mut bytes = Vec::new();
+    diff::diff(
+        &comparison,
+        Shape::Patch { binary: false },
+        &[],
+        &mut |piece| {
+            bytes.extend_from_slice(piece);
+            true
+        },
+    )?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(Changes {
+        headline: format!("against {}", comparison.against),
+        files: files
+            .iter()
+            .map(|file| (file.path.display().to_string(), file.added, file.deleted))
+            .collect(),
+        patch: text.lines().take(MOST_LINES).map(str::to_owned).collect(),
+        ..Changes::default()
+    })
+}
+
+/// Runs a verb beside everything else.
+pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<Input>) {
+    let call = call.anew();
+    thread::spawn(move || {
+        let what = verb.name();
+        let outcome = Box::new(verbs::run(&call, &folder, verb));
+        queue::leave_queue_to_errand(&call);
+        let _ = tell.send(Input::Done {
+            folder,
+            what,
+            outcome,
+        });
+    });
+}
+
+/// Watches over agents, as `orange watch` does, unless another process does so.
+pub(crate) fn monitor(call: Call, tell: Sender<Input>) {
+    thread::spawn(move || {
+        let mut monitor = Monitor::default();
+        loop {
+            let call = call.anew();
+            let interval = settings::config(&call).map(|config| config.monitor.interval);
+            if let Ok(tick) = monitor.tick(&call) {
+                let elsewhere = tick.follows;
+                if tell.send(Input::Monitor { elsewhere }).is_err() {
+                    return;
+                }
+            }
+            thread::sleep(interval.unwrap_or(Duration::from_secs(30)));
+        }
+    });
+}

@@ -1,0 +1,291 @@
+//! Runs the dashboard: hands keys and news to the state, carries out what follows, draws.
+
+use crate::app::{App, Effect, Input, Setup};
+use crate::draw;
+use crate::loaders::{self, Wanted};
+use crate::terminal::Taken;
+use crate::theme::Theme;
+use orange_engine::views::diff::DiffOf;
+use orange_engine::{Call, Error, Result, err, verbs};
+use ratatui::crossterm::clipboard::CopyToClipboard;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::size;
+use std::io::{self, Write, stdout};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a key is waited for before news are looked at.
+const NAP: Duration = Duration::from_millis(25);
+/// Frames that no key asked for are at least so far apart.
+const FRAME: Duration = Duration::from_millis(33);
+const TICK: Duration = Duration::from_secs(1);
+
+pub struct Options {
+    pub theme: Theme,
+    /// The project that the person is in.
+    pub here: Option<String>,
+    /// What is shown; all projects, if none is named.
+    pub projects: Vec<String>,
+    pub exit_on_attach: bool,
+    pub mouse: bool,
+    /// Lets the person write a text in their editor.
+    pub edit: fn(&str) -> Result<String>,
+}
+
+/// Where the engine's words go while the dashboard has the terminal.
+static SAID: Mutex<Option<Sender<Input>>> = Mutex::new(None);
+
+fn say(words: &str) {
+    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(tell) = said.as_ref() {
+        let _ = tell.send(Input::Said(words.to_owned()));
+    }
+}
+
+/// Shows the dashboard until the person leaves it.
+pub fn run(call: &Call, options: Options) -> Result<()> {
+    let (tell, inputs) = channel();
+    *SAID.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell.clone());
+    let call = call.saying(say);
+    let known = call.projects()?.into_iter().map(|project| project.name);
+    let setup = Setup {
+        theme: options.theme,
+        spell: call.spell,
+        here: options.here,
+        projects: options.projects,
+        known_projects: known.collect(),
+        exit_on_attach: options.exit_on_attach,
+    };
+    let failed = |error: io::Error| err!(Failed, "the terminal cannot be used: {error}");
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+        signal_hook::consts::SIGINT,
+    ] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
+    }
+    let app = App::new(setup, size().map_err(failed)?);
+    let terminal = Taken::take(options.mouse).map_err(failed)?;
+    let mut dashboard = Dashboard {
+        asks: Asks::new(&call, &tell),
+        call,
+        app,
+        terminal,
+        tell,
+        inputs,
+        stop,
+        edit: options.edit,
+        quits: false,
+        is_dirty: true,
+    };
+    let outcome = dashboard.run();
+    drop(dashboard);
+    *SAID.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    outcome
+}
+
+/// What is asked of other threads.
+struct Asks {
+    overview: Sender<Wanted>,
+    focus: Sender<String>,
+    screen: Sender<String>,
+    changes: Sender<(String, DiffOf)>,
+}
+
+impl Asks {
+    fn new(call: &Call, tell: &Sender<Input>) -> Asks {
+        loaders::monitor(call.clone(), tell.clone());
+        Asks {
+            overview: loaders::overview(call.clone(), tell.clone()),
+            focus: loaders::focus(call.clone(), tell.clone()),
+            screen: loaders::screen(call.clone(), tell.clone()),
+            changes: loaders::changes(call.clone(), tell.clone()),
+        }
+    }
+}
+
+struct Dashboard {
+    call: Call,
+    app: App,
+    terminal: Taken,
+    tell: Sender<Input>,
+    inputs: Receiver<Input>,
+    asks: Asks,
+    stop: Arc<AtomicBool>,
+    edit: fn(&str) -> Result<String>,
+    quits: bool,
+    is_dirty: bool,
+}
+
+impl Dashboard {
+    fn run(&mut self) -> Result<()> {
+        let failed = |error: io::Error| err!(Failed, "the terminal cannot be used: {error}");
+        self.carry_out(vec![Effect::LoadOverview])?;
+        let (mut ticked, mut drawn) = (Instant::now(), Instant::now());
+        let mut by_key = true;
+        while !self.quits && !self.stop.load(Ordering::SeqCst) {
+            while let Ok(input) = self.inputs.try_recv() {
+                self.take(input)?;
+            }
+            if ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                self.take(Input::Tick)?;
+            }
+            if self.is_dirty && (by_key || drawn.elapsed() >= FRAME) {
+                self.draw().map_err(failed)?;
+                (drawn, by_key) = (Instant::now(), false);
+            }
+            if !event::poll(NAP).map_err(failed)? {
+                continue;
+            }
+            // All that is there is taken before the next frame.
+            while event::poll(Duration::ZERO).map_err(failed)? {
+                let event = event::read().map_err(failed)?;
+                self.event(event)?;
+                by_key = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.is_dirty = false;
+        let app = &self.app;
+        self.terminal.screen.draw(|frame| draw::draw(frame, app))?;
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> Result<()> {
+        match event {
+            Event::Key(key)
+                if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL =>
+            {
+                self.suspend()
+            }
+            Event::Key(key) => self.take(Input::Key(key)),
+            Event::Paste(text) => self.take(Input::Paste(text)),
+            Event::Mouse(mouse) => self.take(Input::Mouse(mouse)),
+            Event::Resize(columns, rows) => self.take(Input::Resize(columns, rows)),
+            Event::FocusGained | Event::FocusLost => Ok(()),
+        }
+    }
+
+    fn take(&mut self, input: Input) -> Result<()> {
+        self.is_dirty = true;
+        let effects = self.app.update(input, Instant::now());
+        self.carry_out(effects)
+    }
+
+    /// Stops as a shell expects it, and goes on in the foreground.
+    fn suspend(&mut self) -> Result<()> {
+        let stopped = self
+            .terminal
+            .lend(|| signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP));
+        stopped.map_err(gone)?.map_err(gone)?;
+        self.is_dirty = true;
+        Ok(())
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) -> Result<()> {
+        for effect in effects {
+            match effect {
+                Effect::Quit => self.quits = true,
+                Effect::LoadOverview => {
+                    let _ = self.asks.overview.send(Wanted {
+                        projects: self.app.projects.clone(),
+                        with_older: self.app.narrowed.with_older,
+                    });
+                }
+                Effect::LoadFocus(folder) => {
+                    let _ = self.asks.focus.send(folder);
+                }
+                Effect::LoadScreen(folder) => {
+                    let _ = self.asks.screen.send(folder);
+                }
+                Effect::LoadChanges(folder, of) => {
+                    let _ = self.asks.changes.send((folder, of));
+                }
+                Effect::Run { folder, verb } => {
+                    loaders::run(&self.call, folder, verb, self.tell.clone());
+                }
+                Effect::Attach(folder) => self.attach(folder)?,
+                Effect::HandOver { folder, words } => self.hand_over(folder, &words)?,
+                Effect::Edit(text) => {
+                    let edit = self.edit;
+                    match self.terminal.lend(|| edit(&text)).map_err(gone)? {
+                        Ok(text) => self.take(Input::Edited(text))?,
+                        Err(error) => self.refuse(&error)?,
+                    }
+                }
+                Effect::Copy(text) => {
+                    let _ = execute!(stdout(), CopyToClipboard::to_clipboard_from(text));
+                }
+                Effect::Bell => {
+                    let mut out = stdout();
+                    let _ = out.write_all(b"\x07").and_then(|()| out.flush());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, error: &Error) -> Result<()> {
+        let outcome = Box::new(crate::verbs::failed(&self.call, error));
+        self.take(Input::Done {
+            folder: String::new(),
+            what: "",
+            outcome,
+        })
+    }
+
+    /// Goes to a task's window: inside tmux another session shows, outside the terminal is lent until the person detaches.
+    fn attach(&mut self, folder: String) -> Result<()> {
+        let place = self.call.store().place(&folder);
+        let attach = match verbs::attach::attach(&self.call.anew(), place, None) {
+            Ok((_, attach)) => attach,
+            Err(error) => return self.refuse(&error),
+        };
+        if attach.switches {
+            let _ = attach.command().output();
+            self.take(Input::Said(format!("to come back: {}", attach.way_back)))?;
+        } else {
+            let _ = self
+                .terminal
+                .lend(|| attach.command().status())
+                .map_err(gone)?;
+            self.take(Input::Back {
+                folder: Some(folder),
+            })?;
+        }
+        self.quits |= self.app.exit_on_attach;
+        Ok(())
+    }
+
+    /// Lends the terminal to a command of this program. What went wrong is read before the dashboard is drawn again.
+    fn hand_over(&mut self, folder: String, words: &[String]) -> Result<()> {
+        let orange = self.call.orange.clone();
+        self.terminal
+            .lend(|| {
+                let ended = Command::new(&orange).args(words).status();
+                if !ended.is_ok_and(|status| status.success()) {
+                    let mut out = stdout();
+                    let _ = out.write_all(b"press Enter to go back to the dashboard ");
+                    let _ = out.flush();
+                    let _ = io::stdin().read_line(&mut String::new());
+                }
+            })
+            .map_err(gone)?;
+        self.take(Input::Back {
+            folder: Some(folder),
+        })
+    }
+}
+
+fn gone(error: io::Error) -> Error {
+    err!(Failed, "the terminal cannot be used: {error}")
+}

@@ -1,0 +1,335 @@
+//! The engine's verbs as the dashboard calls them, and what came of each in words.
+
+use crate::app::Undo;
+use orange_core::allow_rule::Scope;
+use orange_core::config::Permissions;
+use orange_core::machine::destination;
+use orange_core::task::{Queue, Task};
+use orange_core::workflow::{Intent, Role};
+use orange_engine::runs::Answer;
+use orange_engine::sessions::permissions::is_mode_open;
+use orange_engine::verbs::answer::{self, Always};
+use orange_engine::verbs::answer_clarification::answer_clarification;
+use orange_engine::verbs::cancel::{CancelChildren, cancel};
+use orange_engine::verbs::change::{self, Change, Changed};
+use orange_engine::verbs::create::{NewTask, create};
+use orange_engine::verbs::create_from;
+use orange_engine::verbs::delete::delete;
+use orange_engine::verbs::merge::{self, MergePlan, MergeWish};
+use orange_engine::verbs::project::{UpdateProject, update_project};
+use orange_engine::verbs::request_changes::request_changes;
+use orange_engine::verbs::respawn::respawn;
+use orange_engine::verbs::restore::restore;
+use orange_engine::verbs::send::{Sent, send};
+use orange_engine::verbs::start::{StartOutcome, start, start_in_turn};
+use orange_engine::views::results::OpenQuestion;
+use orange_engine::views::task;
+use orange_engine::{Call, Error, Result, err};
+use std::time::Duration;
+
+/// How long an agent may take to hear an answer or a message.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone)]
+pub enum Verb {
+    Start,
+    Respawn,
+    Allow(Box<OpenQuestion>),
+    AllowAlways(Box<OpenQuestion>, Scope),
+    Deny(Box<OpenQuestion>, String),
+    Answer(Box<OpenQuestion>, String),
+    Clarify(String),
+    RequestChanges(String),
+    TakeBack(String),
+    Send(String),
+    PlanMerge,
+    Merge(Box<MergeWish>),
+    Cancel,
+    Delete,
+    Restore(String),
+    CreateFrom(String),
+    Create(Box<NewTask>),
+    /// With what agents of the project may do from now on.
+    CreateWith(Box<NewTask>, Permissions),
+}
+
+impl Verb {
+    /// What runs, for the row of the task; drafts of texts go by it too.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verb::Start => "start",
+            Verb::Respawn => "start again",
+            Verb::Allow(_) => "allow",
+            Verb::AllowAlways(..) => "always allow",
+            Verb::Deny(..) => "deny",
+            Verb::Answer(..) | Verb::Clarify(_) => "answer",
+            Verb::RequestChanges(_) => "changes",
+            Verb::TakeBack(_) => "take back",
+            Verb::Send(_) => "message",
+            Verb::PlanMerge | Verb::Merge(_) => "merge",
+            Verb::Cancel => "cancel",
+            Verb::Delete => "delete",
+            Verb::Restore(_) => "restore",
+            Verb::CreateFrom(_) | Verb::Create(_) | Verb::CreateWith(..) => "create",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub enum Outcome {
+    Said {
+        text: String,
+        undo: Option<Undo>,
+    },
+    Created {
+        folder: String,
+        text: String,
+    },
+    /// What a merge would be: a person decides.
+    Plan(Box<MergePlan>),
+    /// Nobody has said yet what agents of this project may do.
+    ChooseMode {
+        new: Box<NewTask>,
+    },
+    Failed {
+        text: String,
+        hint: Option<String>,
+    },
+}
+
+impl Outcome {
+    fn said(text: impl Into<String>) -> Outcome {
+        Outcome::Said {
+            text: text.into(),
+            undo: None,
+        }
+    }
+}
+
+/// Carries a verb out. It may take as long as it takes: nothing that draws waits for it.
+pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
+    let outcome = try_run(call, folder, verb).unwrap_or_else(|error| failed(call, &error));
+    let notices = call.take_notices();
+    match (outcome, notices.first()) {
+        (Outcome::Said { text, undo }, Some(notice)) => Outcome::Said {
+            text: format!("{text}; {}", (call.spell)(notice)),
+            undo,
+        },
+        (outcome, _) => outcome,
+    }
+}
+
+pub fn failed(call: &Call, error: &Error) -> Outcome {
+    Outcome::Failed {
+        text: error.message.clone(),
+        hint: error.hint.as_ref().map(|hint| (call.spell)(hint)),
+    }
+}
+
+fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
+    let place = || call.store().place(folder);
+    let asked = || Ok::<Task, Error>(task::view(call, place())?.task);
+    Ok(match verb {
+        Verb::Start => match start(call, place(), false)? {
+            StartOutcome::Started(changed) => moved(&changed),
+            StartOutcome::Queued(task, why) => {
+                Outcome::said(format!("{}: queued, {why}", task.label()))
+            }
+        },
+        Verb::Respawn => {
+            let done = respawn(call, place(), None, None)?;
+            Outcome::said(format!("{}: its agent is started again", done.task.label()))
+        }
+        Verb::Allow(open) => answered(call, &asked()?, &open, &plain(true, String::new()))?,
+        Verb::AllowAlways(open, scope) => {
+            let always = Always {
+                scope,
+                matching: None,
+            };
+            let task = asked()?;
+            let rule = answer::answer_always(call, &task, &open, &always, TIMEOUT)?;
+            let (label, allows, number) = (task.label(), rule.allows, rule.number);
+            Outcome::said(format!(
+                "{label}: allowed, and from now on without asking: {allows} (rule {number})"
+            ))
+        }
+        Verb::Deny(open, words) => answered(call, &asked()?, &open, &plain(false, words))?,
+        Verb::Answer(open, words) => {
+            let answers = answers(&open, &words)?;
+            let answer = Answer {
+                answers,
+                ..plain(true, String::new())
+            };
+            answered(call, &asked()?, &open, &answer)?
+        }
+        Verb::Clarify(words) => {
+            let view = task::view(call, place())?;
+            moved(&answer_clarification(call, &view, &words)?)
+        }
+        Verb::RequestChanges(words) => moved(&request_changes(call, place(), &words)?),
+        Verb::TakeBack(words) => take_back(call, folder, words)?,
+        Verb::Send(words) => {
+            let (task, sent) = send(call, place(), Role::Worker, &words, false, TIMEOUT)?;
+            let label = task.label();
+            match sent {
+                Sent::Delivered(how) => Outcome::said(format!("{label}: delivered ({how})")),
+                Sent::Queued(why) => {
+                    Outcome::said(format!("{label}: queued, {why}; it is told when it can be"))
+                }
+                Sent::Failed(why) => {
+                    return Err(err!(
+                        Failed,
+                        "the message to {label} was not delivered: {why}"
+                    ));
+                }
+            }
+        }
+        Verb::PlanMerge => {
+            let plan = merge::merge_plan(call, place(), &MergeWish::default())?;
+            Outcome::Plan(Box::new(plan))
+        }
+        Verb::Merge(wish) => {
+            let merged = merge::merge(call, place(), &wish)?;
+            let label = merged.done.task.label();
+            let short = merged.commit.get(..7).unwrap_or(&merged.commit).to_owned();
+            let pushed = if merged.pushed { ", pushed" } else { "" };
+            let target = merged.target;
+            Outcome::said(format!(
+                "{label}: merged into {target} as {short}{pushed}; it is done"
+            ))
+        }
+        Verb::Cancel => {
+            let cancelled = cancel(call, place(), CancelChildren::Ask)?;
+            let task = cancelled.done.task;
+            Outcome::Said {
+                text: format!("{}: cancelled; u creates it anew", task.label()),
+                undo: Some(Undo::CreateFrom(task.name().seen_from(None).to_owned())),
+            }
+        }
+        Verb::Delete => {
+            let task = delete(call, place())?;
+            Outcome::Said {
+                text: format!("{}: deleted; u restores it", task.label()),
+                undo: Some(Undo::Restore(task.id)),
+            }
+        }
+        Verb::Restore(name) => {
+            let restored = restore(call, &[name], None)?.into_iter().next();
+            let task = restored.ok_or_else(|| err!(NotFound, "there is nothing to restore"))??;
+            Outcome::said(format!("{}: restored", task.label()))
+        }
+        Verb::CreateFrom(name) => {
+            let earlier = create_from::earlier(call, &name, None)?;
+            let mut new = NewTask {
+                project: earlier.task.project.clone(),
+                ..NewTask::default()
+            };
+            new = create_from::create_from(call, new, &earlier, true)?;
+            created(call, &new)?
+        }
+        Verb::Create(new) => {
+            let harness = new.harness.as_deref();
+            if new.starts && is_mode_open(call, &new.project, harness)? {
+                return Ok(Outcome::ChooseMode { new });
+            }
+            created(call, &new)?
+        }
+        Verb::CreateWith(new, mode) => {
+            let update = UpdateProject {
+                permissions: Some(mode),
+                ..UpdateProject::default()
+            };
+            update_project(call, &new.project, &update)?;
+            created(call, &new)?
+        }
+    })
+}
+
+fn plain(allow: bool, message: String) -> Answer {
+    Answer {
+        allow,
+        message,
+        answers: Vec::new(),
+        rule: None,
+    }
+}
+
+fn answered(call: &Call, task: &Task, open: &OpenQuestion, answer: &Answer) -> Result<Outcome> {
+    answer::answer(call, task, open, answer, TIMEOUT)?;
+    let words = answer.words();
+    Ok(Outcome::said(format!("{}: {words}", task.label())))
+}
+
+/// One line for each question, if there are several.
+fn answers(open: &OpenQuestion, words: &str) -> Result<Vec<String>> {
+    let wanted = open.question.asked.len();
+    let answers: Vec<String> = if wanted == 1 {
+        vec![words.trim().to_owned()]
+    } else {
+        let lines = words.lines().map(str::trim);
+        lines
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    if answers.len() == wanted {
+        Ok(answers)
+    } else {
+        Err(err!(
+            Usage,
+            "it asks {wanted} questions: write a line for each (Alt-Enter begins a line)"
+        ))
+    }
+}
+
+fn take_back(call: &Call, folder: &str, words: String) -> Result<Outcome> {
+    let place = call.store().place(folder);
+    let view = task::view(call, place.clone())?;
+    let label = view.task.label();
+    if destination(&view.task, Intent::TakeBack).is_none() {
+        return Err(err!(IllegalTransition, "{label} cannot be taken back"));
+    }
+    let change = Change {
+        intent: Some(Intent::TakeBack),
+        message: Some(words),
+        ..Change::default()
+    };
+    Ok(moved(&change::change(call, place, &change)?))
+}
+
+fn moved(changed: &Changed) -> Outcome {
+    let task = &changed.done.task;
+    let (label, from, to) = (task.label(), changed.done.from, task.status);
+    match (&changed.waits, changed.done.failed.first()) {
+        (_, Some((hook, why))) => {
+            Outcome::said(format!("{label}: {from} → {to}, but {hook} failed: {why}"))
+        }
+        (Some(waits), None) => Outcome::said(format!("{label}: waits for {waits}")),
+        (None, None) if from == to => Outcome::said(format!("{label}: {to}")),
+        (None, None) => Outcome::said(format!("{label}: {from} → {to}")),
+    }
+}
+
+fn created(call: &Call, new: &NewTask) -> Result<Outcome> {
+    let created = create(call, new)?;
+    let place = created.done.place.clone();
+    let (folder, label) = (place.folder(), created.done.task.label());
+    let task = &created.done.task;
+    let begins = new.starts && !task.status.has_started() && task.queue != Queue::Backlog;
+    let started = if begins {
+        Some(start_in_turn(call, place))
+    } else {
+        None
+    };
+    let text = match started {
+        None => format!("created {label}"),
+        Some(Ok((StartOutcome::Started(_), _))) => format!("created {label}; its agent works"),
+        Some(Ok((StartOutcome::Queued(_, why), _))) => {
+            format!("created {label}; it is queued: {why}")
+        }
+        Some(Err(error)) => {
+            format!("{label} was created but not started: {}", error.message)
+        }
+    };
+    Ok(Outcome::Created { folder, text })
+}

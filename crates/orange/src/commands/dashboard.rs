@@ -1,0 +1,117 @@
+//! `orange` alone and `orange dashboard`: the terminal dashboard.
+
+use super::task::place::program::{Program, editor, no_editor};
+use crate::completion::projects;
+use crate::question;
+use crate::session::Session;
+use crate::ui::Palette;
+use clap::Args;
+use orange_engine::verbs::project::{self, AddProject};
+use orange_engine::{Result, err, find, git};
+use orange_tui::theme::Theme;
+use orange_tui::{Options, run as show};
+use std::io::{IsTerminal, Write};
+
+/// Show all tasks and agents on one screen, live
+#[derive(Debug, Args, Default)]
+#[command(after_help = "\
+In a repository it shows that project, elsewhere all of them. `?` shows every key; quitting leaves the agents at work.
+
+Examples:
+  orange                              the same, on a terminal
+  orange dashboard --all-projects
+  orange dashboard --project shop --ascii")]
+pub(crate) struct DashboardArgs {
+    /// Show all projects, wherever you are
+    #[arg(long, conflicts_with = "project")]
+    all_projects: bool,
+    /// Show this project; may be given more than once
+    #[arg(long, value_name = "NAME", value_delimiter = ',', add = projects())]
+    project: Vec<String>,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    ascii: bool,
+    /// Quit after going to a task's window; for a tmux popup
+    #[arg(long)]
+    exit_on_attach: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long)]
+    no_mouse: bool,
+}
+
+pub(crate) fn run(session: &Session, args: &DashboardArgs) -> Result<()> {
+    session.people_only("use the dashboard")?;
+    if session.json || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(err!(ConditionUnmet, "the dashboard needs a terminal")
+            .hint("`orange ls` and `orange inbox` list the same, with --json for programs"));
+    }
+    for name in &args.project {
+        let registry = session.call.projects()?;
+        orange_engine::projects::named(&registry, name)?;
+    }
+    let here = here(session)?;
+    let projects = match (&here, args.all_projects) {
+        _ if !args.project.is_empty() => args.project.clone(),
+        (Some(here), false) => vec![here.clone()],
+        (None, _) | (_, true) => Vec::new(),
+    };
+    crate::output::notices(&session.call.take_notices());
+    show(
+        &session.call,
+        Options {
+            theme: Theme {
+                colour: Palette::stdout().enabled,
+                ascii: args.ascii,
+            },
+            here,
+            projects,
+            exit_on_attach: args.exit_on_attach,
+            mouse: !args.no_mouse,
+            edit,
+        },
+    )
+}
+
+/// The project that the person is in; a repository that is none yet is registered if they want that.
+fn here(session: &Session) -> Result<Option<String>> {
+    if let Some(project) = find::project_at(&session.call, &session.folder)? {
+        return Ok(Some(project));
+    }
+    let Some(repository) = git::repository_of(&session.folder)? else {
+        return Ok(None);
+    };
+    let question = format!(
+        "register the repository {} as a project?",
+        repository.display()
+    );
+    if !question::yes(&question)? {
+        return Ok(None);
+    }
+    let added = project::add_project(
+        &session.call,
+        &AddProject {
+            path: session.folder.clone(),
+            ..AddProject::default()
+        },
+    )?;
+    Ok(Some(added.project.name))
+}
+
+/// Lets the person write in their editor.
+fn edit(text: &str) -> Result<String> {
+    let failed = |error: std::io::Error| err!(Failed, "the text cannot be kept: {error}");
+    let mut file = tempfile::Builder::new()
+        .suffix(".md")
+        .tempfile()
+        .map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    let line = editor().unwrap_or_else(|| "vi".into());
+    let ended = Program::from_line(&line)
+        .with(file.path())
+        .for_a_person()
+        .run()?;
+    if !ended.success() {
+        return Err(no_editor(&line, "it ended with an error"));
+    }
+    std::fs::read_to_string(file.path()).map_err(failed)
+}
