@@ -3,17 +3,20 @@
 
 mod actions;
 mod create;
+mod inputs;
 pub mod offered;
 mod overlays;
 pub mod rows;
 
 pub use create::{FIELDS, Form};
+pub use inputs::{Changes, Effect, Input, Message, Undo};
 pub use overlays::{Choice, Choose, Compose, ComposeFor, Confirm, Overlay, found_actions};
 
 use crate::keymap::Keymap;
 use crate::theme::Theme;
-use crate::verbs::{Outcome, Verb};
+use crate::verbs::Outcome;
 use orange_core::keys::KeyAction;
+use orange_core::task::Status;
 use orange_core::text::Part;
 use orange_core::{Action, Text, Timestamp};
 use orange_engine::Error;
@@ -56,93 +59,6 @@ impl Tab {
         (Tab::File, "TASK.md"),
         (Tab::Agents, "Agents"),
     ];
-}
-
-/// What a task changed, as it is drawn.
-#[derive(Debug, Clone, Default)]
-pub struct Changes {
-    pub folder: String,
-    pub of: Option<DiffOf>,
-    /// What it is compared with, or why there is nothing to see.
-    pub headline: String,
-    pub files: Vec<(String, u64, u64)>,
-    pub patch: Vec<String>,
-}
-
-/// What happened.
-pub enum Input {
-    Key(KeyEvent),
-    Paste(String),
-    Mouse(MouseEvent),
-    Resize(u16, u16),
-    /// A second or so has passed.
-    Tick,
-    Overview(Box<Result<Overview, Error>>),
-    Focus(String, Box<Result<Focus, Error>>),
-    /// What a task's agent shows, with its colours; None: nothing can be seen.
-    Screen(String, Option<String>),
-    Changes(Box<Changes>),
-    Done {
-        folder: String,
-        what: &'static str,
-        outcome: Box<Outcome>,
-    },
-    /// The terminal is ours again.
-    Back {
-        folder: Option<String>,
-    },
-    /// Words that came back from an editor.
-    Edited(String),
-    /// Something that the engine has to say.
-    Said(String),
-    /// Whether another process watches over the agents.
-    Monitor {
-        elsewhere: bool,
-    },
-    Feed {
-        lost: bool,
-    },
-}
-
-/// What is to be done about it.
-#[derive(Debug)]
-pub enum Effect {
-    Quit,
-    LoadOverview,
-    LoadFocus(String),
-    LoadScreen(String),
-    LoadChanges(String, DiffOf),
-    Run {
-        folder: String,
-        verb: Verb,
-    },
-    Attach(String),
-    /// Hands the terminal to a command of `orange`.
-    HandOver {
-        folder: String,
-        words: Vec<String>,
-    },
-    Edit(String),
-    Copy(String),
-    Bell,
-}
-
-/// A line about what was done.
-#[derive(Debug, Clone)]
-pub struct Message {
-    pub text: String,
-    pub hint: Option<String>,
-    pub is_error: bool,
-    at: Instant,
-}
-
-/// What `u` takes back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Undo {
-    /// A deleted task, by its name.
-    Restore(String),
-    /// A cancelled one.
-    CreateFrom(String),
 }
 
 /// The key that does what a text advises.
@@ -205,7 +121,6 @@ pub struct App {
     /// What runs on tasks, by their folders.
     pub busy: BTreeMap<String, &'static str>,
     pub monitor_elsewhere: bool,
-    pub feed_lost: bool,
     undo: Option<Undo>,
     drafts: HashMap<(String, &'static str), String>,
     form_draft: Option<Form>,
@@ -255,7 +170,6 @@ impl App {
             message: None,
             busy: BTreeMap::new(),
             monitor_elsewhere: false,
-            feed_lost: false,
             undo: None,
             drafts: HashMap::new(),
             form_draft: None,
@@ -288,6 +202,13 @@ impl App {
     pub fn focused(&self) -> Option<&Focus> {
         let cursor = self.cursor.as_deref()?;
         self.focus.as_ref().filter(|focus| focus.folder == cursor)
+    }
+
+    /// The folders of tasks that are not over.
+    pub fn open_folders(&self) -> Vec<String> {
+        let is_over = |row: &OverviewRow| row.status.is_some_and(Status::is_over);
+        let rows = self.overview.rows.iter().filter(|row| !is_over(row));
+        rows.map(|row| row.folder.clone()).collect()
     }
 
     pub fn update(&mut self, input: Input, at: Instant) -> Vec<Effect> {
@@ -350,10 +271,7 @@ impl App {
                 self.monitor_elsewhere = elsewhere;
                 Vec::new()
             }
-            Input::Feed { lost } => {
-                self.feed_lost = lost;
-                Vec::new()
-            }
+            Input::News => vec![Effect::LoadOverview],
         }
     }
 

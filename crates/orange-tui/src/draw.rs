@@ -16,7 +16,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Clear, Paragraph};
 
 /// The smallest screen on which anything can be told.
 const LEAST: (u16, u16) = (40, 8);
@@ -71,7 +71,13 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) {
         View::Board => board::draw(frame, app, body),
         View::Task => task::draw(frame, app, body),
     }
-    frame.render_widget(message(app, area.width.into()), line(area.height - 2));
+    let told = message(app, area.width.into());
+    let height = u16::try_from(told.len())
+        .unwrap_or(1)
+        .clamp(1, area.height - 2);
+    let told_in = Rect::new(0, area.height - 1 - height, area.width, height);
+    frame.render_widget(Clear, told_in);
+    frame.render_widget(Paragraph::new(told), told_in);
     frame.render_widget(footer(app, area.width.into()), line(area.height - 1));
     if let Some(overlay) = &app.overlay {
         overlay::draw(frame, app, overlay, body);
@@ -124,9 +130,6 @@ fn header(app: &App, width: usize) -> Paragraph<'static> {
         };
         add(format!("{}{end}", fitted(&text, 40)), app.theme.key());
     }
-    if app.feed_lost {
-        add("feed lost".to_owned(), app.theme.trouble());
-    }
     let plain = Style::new();
     add(
         format!("{} of {} agents", overview.agents, overview.agent_limit),
@@ -154,7 +157,9 @@ fn header(app: &App, width: usize) -> Paragraph<'static> {
     Paragraph::new(fitting(groups, width))
 }
 
-fn message(app: &App, width: usize) -> Paragraph<'static> {
+/// What was done, or why not; else what runs. A text that is too long for a line takes a few of those above.
+fn message(app: &App, width: usize) -> Vec<Line<'static>> {
+    const MOST: usize = 4;
     let Some(message) = &app.message else {
         let running = app.busy.iter().next().map(|(folder, what)| {
             let mut rows = app.overview.rows.iter();
@@ -162,7 +167,7 @@ fn message(app: &App, width: usize) -> Paragraph<'static> {
             let label = row.map_or("new task", |row| &row.label);
             format!(" {label}: {what} …")
         });
-        return Paragraph::new(Line::styled(running.unwrap_or_default(), app.theme.dim()));
+        return vec![Line::styled(running.unwrap_or_default(), app.theme.dim())];
     };
     let style = if message.is_error {
         app.theme.trouble()
@@ -173,8 +178,11 @@ fn message(app: &App, width: usize) -> Paragraph<'static> {
         Some(hint) => format!("{} · {hint}", message.text),
         None => message.text.clone(),
     };
-    let text = fitted(&text, width.saturating_sub(1));
-    Paragraph::new(Line::from(vec![Span::raw(" "), Span::styled(text, style)]))
+    let lines = panel::wrapped(&text, width.saturating_sub(2)).into_iter();
+    lines
+        .take(MOST)
+        .map(|line| Line::styled(format!(" {line}"), style))
+        .collect()
 }
 
 /// The keys that work on the selected task now.

@@ -5,6 +5,7 @@ use crate::verbs;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::background::queue;
 use orange_engine::git::diff::Shape;
+use orange_engine::store::feed::{Change, Feed};
 use orange_engine::verbs::peek;
 use orange_engine::views::diff::{self, DiffOf};
 use orange_engine::views::{dashboard, task};
@@ -120,6 +121,31 @@ pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<I
             outcome,
         });
     });
+}
+
+/// How long a new set of folders may wait to be watched.
+const FOLDERS: Duration = Duration::from_millis(500);
+
+/// Tells of every change in the home. What it is told are the folders of tasks that are not over: of the others nobody edits
+/// the files.
+pub(crate) fn feed(call: &Call, tell: Sender<Input>) -> Sender<Vec<String>> {
+    let (asks, asked): (Sender<Vec<String>>, Receiver<Vec<String>>) = channel();
+    let mut feed = Feed::open(call.store());
+    thread::spawn(move || {
+        loop {
+            while let Ok(folders) = asked.try_recv() {
+                feed.watch_tasks(folders);
+            }
+            let is_news = match feed.next(FOLDERS) {
+                Change::Tasks(_) | Change::Runs | Change::Rescan => true,
+                Change::Nothing => false,
+            };
+            if is_news && tell.send(Input::News).is_err() {
+                return;
+            }
+        }
+    });
+    asks
 }
 
 /// Watches over agents, as `orange watch` does, unless another process does so.

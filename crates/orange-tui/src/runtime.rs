@@ -3,7 +3,7 @@
 use crate::app::{App, Effect, Input, Setup};
 use crate::draw;
 use crate::loaders::{self, Wanted};
-use crate::terminal::Taken;
+use crate::terminal::{self, Taken};
 use crate::theme::Theme;
 use orange_engine::views::diff::DiffOf;
 use orange_engine::{Call, Error, Result, err, verbs};
@@ -69,6 +69,7 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     ] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
     }
+    end_when_stopped(Arc::clone(&stop));
     let app = App::new(setup, size().map_err(failed)?);
     let terminal = Taken::take(options.mouse).map_err(failed)?;
     let mut dashboard = Dashboard {
@@ -89,18 +90,34 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     outcome
 }
 
+/// A terminal that is gone may hold up whoever reads from it for ever. A dashboard that was told to end does so anyway, after a
+/// moment for the usual way.
+fn end_when_stopped(stop: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        while !stop.load(Ordering::SeqCst) {
+            std::thread::sleep(TICK / 10);
+        }
+        std::thread::sleep(TICK);
+        terminal::give_back();
+        std::process::exit(0);
+    });
+}
+
 /// What is asked of other threads.
 struct Asks {
     overview: Sender<Wanted>,
     focus: Sender<String>,
     screen: Sender<String>,
     changes: Sender<(String, DiffOf)>,
+    watched: Sender<Vec<String>>,
 }
 
 impl Asks {
     fn new(call: &Call, tell: &Sender<Input>) -> Asks {
         loaders::monitor(call.clone(), tell.clone());
         Asks {
+            // Before the first look, so that no change falls between the two.
+            watched: loaders::feed(call, tell.clone()),
             overview: loaders::overview(call.clone(), tell.clone()),
             focus: loaders::focus(call.clone(), tell.clone()),
             screen: loaders::screen(call.clone(), tell.clone()),
@@ -177,7 +194,11 @@ impl Dashboard {
 
     fn take(&mut self, input: Input) -> Result<()> {
         self.is_dirty = true;
+        let is_overview = matches!(input, Input::Overview(_));
         let effects = self.app.update(input, Instant::now());
+        if is_overview {
+            let _ = self.asks.watched.send(self.app.open_folders());
+        }
         self.carry_out(effects)
     }
 

@@ -63,7 +63,7 @@ fn enter(mouse: bool) -> io::Result<()> {
 }
 
 /// Write errors are ignored: the terminal may be gone.
-fn give_back() {
+pub(crate) fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(
             stdout(),

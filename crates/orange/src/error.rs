@@ -142,6 +142,11 @@ pub(crate) fn usage(error: &clap::Error, arguments: &[OsString], json: bool) -> 
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
+    // `orange` alone is the dashboard, and where there is no terminal for it, the help.
+    if arguments.len() == 1 && error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        output::print(&error.render().to_string());
+        return ExitCode::SUCCESS;
+    }
     // Whoever typed only a part of a command gets its help.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !json {
         let text = error.render();

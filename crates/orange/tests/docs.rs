@@ -342,6 +342,19 @@ fn harnesses() -> Vec<serde_json::Value> {
 }
 
 #[test]
+fn the_document_about_the_dashboard_has_every_key() {
+    let mut table = "| key | what it does |\n|---|---|\n".to_owned();
+    for row in orange_core::keys::KEYS {
+        table.push_str(&format!("| `{}` | {} |\n", row.key, row.about));
+    }
+    let text = document("docs/dashboard.md");
+    assert!(
+        text.contains(&table),
+        "docs/dashboard.md should have:\n{table}"
+    );
+}
+
+#[test]
 fn the_document_about_harnesses_is_the_table() {
     let text = document("docs/reference/harnesses.md");
     let listed = harnesses();

@@ -3,6 +3,7 @@
 use super::{App, Effect, Overlay};
 use crate::verbs::Verb;
 use orange_core::task::Priority;
+use orange_core::{Action, text};
 use orange_engine::verbs::create::NewTask;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
@@ -94,7 +95,8 @@ impl App {
         let project = self.here.clone().or(selected);
         let project = project.or_else(|| self.known_projects.first().cloned());
         let Some(project) = project else {
-            let hint = "register one: `orange project add PATH`".to_owned();
+            let hint = text!("register one: {}", Action::add_project(None, None));
+            let hint = self.spelled(&hint);
             self.refuse("there is no project yet", Some(hint), at);
             return;
         };

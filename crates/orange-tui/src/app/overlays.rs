@@ -162,7 +162,7 @@ impl App {
             yes: if lines.is_empty() {
                 "merge"
             } else {
-                "merge all the same"
+                "merge anyway"
             },
             lines,
             folder,

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::draw;
+use crate::verbs::Verb;
 use insta::assert_snapshot;
 use orange_core::TaskName;
 use orange_core::task::Status;

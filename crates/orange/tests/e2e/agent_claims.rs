@@ -10,6 +10,7 @@ const ROLES: [&str; 3] = ["worker", "reviewer", "executor"];
 /// What is refused, a command line each. OWN is the agent's task, OTHER another one that has been started, GONE one in
 /// the trash.
 const REFUSED: &[&str] = &[
+    "dashboard",
     // Other tasks.
     "task update OTHER --summary mine",
     "task update OTHER --status working",

@@ -7,12 +7,12 @@ use crate::run::program;
 use crate::running::Running;
 
 /// A shell in a window of its own, as a person has it.
-struct Looker<'e> {
+pub(crate) struct Looker<'e> {
     env: &'e Agents,
 }
 
 impl Looker<'_> {
-    fn begin(env: &Agents) -> Looker<'_> {
+    pub(crate) fn begin(env: &Agents) -> Looker<'_> {
         let variables: Vec<String> = ["HOME", "ORANGE_HOME", "PATH"]
             .iter()
             .map(|name| format!("{name}='{}'", env.variable(name).display()))
@@ -37,12 +37,12 @@ impl Looker<'_> {
         Looker { env }
     }
 
-    fn type_line(&self, line: &str) {
+    pub(crate) fn type_line(&self, line: &str) {
         self.press(&["-l", line]);
         self.press(&["Enter"]);
     }
 
-    fn press(&self, keys: &[&str]) {
+    pub(crate) fn press(&self, keys: &[&str]) {
         let arguments = [&["send-keys", "-t", "looker"], keys].concat();
         assert!(self.env.tmux(&arguments).status.success());
     }
@@ -52,18 +52,23 @@ impl Looker<'_> {
         String::from_utf8_lossy(&said.stdout).trim_end().to_owned()
     }
 
-    fn shows(&self) -> String {
+    pub(crate) fn shows(&self) -> String {
         self.asked(&["capture-pane", "-p", "-t", "looker"])
     }
 
     #[track_caller]
-    fn until_shown(&self, text: &str) {
+    pub(crate) fn until_shown(&self, text: &str) {
         self.env.until(text, || self.shows().contains(text));
+    }
+
+    /// Waits until the dashboard takes a key for an answer: what is typed sooner does not count there.
+    pub(crate) fn until_question_is_read(&self) {
+        std::thread::sleep(std::time::Duration::from_millis(250));
     }
 
     /// The other screen, the cursor, echo and whole lines: as a shell expects it, or as a view has it.
     #[track_caller]
-    fn until_given_back(&self, given_back: bool) {
+    pub(crate) fn until_given_back(&self, given_back: bool) {
         let format = "#{alternate_on} #{cursor_flag} #{pane_tty}";
         let expected = if given_back {
             "0 1 echo icanon"

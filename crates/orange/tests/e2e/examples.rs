@@ -20,6 +20,16 @@ const ENDS: &[(&str, i32, &str)] = &[
         "it asks, and nobody is there to answer",
     ),
     ("orange new --edit", 2, "there is no terminal to write at"),
+    (
+        "orange dashboard --all-projects",
+        3,
+        "there is no terminal to draw on",
+    ),
+    (
+        "orange dashboard --project shop --ascii",
+        3,
+        "there is no terminal to draw on",
+    ),
 ];
 
 fn how(line: &str) -> How {

@@ -14,6 +14,7 @@ fn commands_in_groups_and_topics() {
     Usage: orange [OPTIONS] <COMMAND>
 
     Everyday:
+      dashboard       Show all tasks and agents on one screen, live
       new             Create a task; all words together say what is to be done
       ls              List tasks (short for `task list`)
       inbox           List everything that needs you, in all projects

@@ -48,6 +48,7 @@ mod config_mistakes;
 mod create_from;
 mod create_refused;
 mod damage;
+mod dashboard;
 mod databases;
 mod deleted_workspace;
 mod demo;

@@ -194,7 +194,7 @@ impl Reason {
                     )
                 } else {
                     text!(
-                        "waits for your decision: {}; {} merges {branch} into {target} all the same",
+                        "waits for your decision: {}; {} merges {branch} into {target} anyway",
                         concerns.join("; "),
                         Action::merge(task.clone(), true, None, None, None)
                     )

@@ -1,0 +1,94 @@
+//! What happens to the dashboard, and what follows from it.
+
+use crate::verbs::{Outcome, Verb};
+use orange_engine::Error;
+use orange_engine::views::dashboard::{Focus, Overview};
+use orange_engine::views::diff::DiffOf;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use std::time::Instant;
+
+/// What a task changed, as it is drawn.
+#[derive(Debug, Clone, Default)]
+pub struct Changes {
+    pub folder: String,
+    pub of: Option<DiffOf>,
+    /// What it is compared with, or why there is nothing to see.
+    pub headline: String,
+    pub files: Vec<(String, u64, u64)>,
+    pub patch: Vec<String>,
+}
+
+/// What happened.
+pub enum Input {
+    Key(KeyEvent),
+    Paste(String),
+    Mouse(MouseEvent),
+    Resize(u16, u16),
+    /// A second or so has passed.
+    Tick,
+    Overview(Box<Result<Overview, Error>>),
+    Focus(String, Box<Result<Focus, Error>>),
+    /// What a task's agent shows, with its colours; None: nothing can be seen.
+    Screen(String, Option<String>),
+    Changes(Box<Changes>),
+    Done {
+        folder: String,
+        what: &'static str,
+        outcome: Box<Outcome>,
+    },
+    /// The terminal is ours again.
+    Back {
+        folder: Option<String>,
+    },
+    /// Words that came back from an editor.
+    Edited(String),
+    /// Something that the engine has to say.
+    Said(String),
+    /// Whether another process watches over the agents.
+    Monitor {
+        elsewhere: bool,
+    },
+    /// Something changed in the home.
+    News,
+}
+
+/// What is to be done about it.
+#[derive(Debug)]
+pub enum Effect {
+    Quit,
+    LoadOverview,
+    LoadFocus(String),
+    LoadScreen(String),
+    LoadChanges(String, DiffOf),
+    Run {
+        folder: String,
+        verb: Verb,
+    },
+    Attach(String),
+    /// Hands the terminal to a command of `orange`.
+    HandOver {
+        folder: String,
+        words: Vec<String>,
+    },
+    Edit(String),
+    Copy(String),
+    Bell,
+}
+
+/// A line about what was done.
+#[derive(Debug, Clone)]
+pub struct Message {
+    pub text: String,
+    pub hint: Option<String>,
+    pub is_error: bool,
+    pub(super) at: Instant,
+}
+
+/// What `u` takes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undo {
+    /// A deleted task, by its name.
+    Restore(String),
+    /// A cancelled one.
+    CreateFrom(String),
+}

@@ -1,0 +1,124 @@
+//! The dashboard in a real terminal: what is typed there happens, what happens elsewhere shows, and the terminal is given
+//! back whatever ends it.
+
+use crate::agent_following::Looker;
+use crate::agents::Agents;
+use crate::run::program;
+
+/// A dashboard of the project, once it has drawn what is there.
+fn begin<'e>(env: &'e Agents, arguments: &str, shows: &str) -> Looker<'e> {
+    let looker = Looker::begin(env);
+    let shop = env.shop();
+    env.git(&shop, &["config", "user.name", "Somebody"]);
+    env.git(&shop, &["config", "user.email", "somebody@example.com"]);
+    let line = format!(
+        "cd '{}' && '{}' {arguments}",
+        shop.display(),
+        program().display()
+    );
+    looker.type_line(&line);
+    looker.until_given_back(false);
+    looker.until_shown(shows);
+    looker
+}
+
+#[test]
+fn a_task_goes_from_nothing_to_merged_by_keys_alone() {
+    let env = Agents::new();
+    let looker = begin(&env, "", "no tasks yet");
+    looker.press(&["c"]);
+    looker.until_shown("new task");
+    looker.press(&["-l", "Add a login form"]);
+    looker.press(&["Enter"]);
+    looker.until_shown("TASK-001");
+    // Its agents work on their own; nobody presses a key until it is the person's turn.
+    looker.until_shown("m merge");
+    looker.press(&["D"]);
+    looker.until_shown("+# Add a login form");
+    looker.press(&["r"]);
+    looker.until_shown("what should change in TASK-001");
+    looker.press(&["-l", "a larger button"]);
+    looker.press(&["Enter"]);
+    looker.until_shown("TASK-001: reviewing → working");
+    let task = env.task_of(&env.list([""; 0])[0]);
+    env.until_count(&task, "review.passed", 2);
+    looker.until_shown("m merge");
+    looker.press(&["m"]);
+    looker.until_shown("y merge");
+    // Enter is no.
+    looker.until_question_is_read();
+    looker.press(&["Enter"]);
+    looker.until_shown("nothing was done");
+    looker.press(&["m"]);
+    looker.until_shown("y merge");
+    looker.until_question_is_read();
+    looker.press(&["y"]);
+    looker.until_shown("merged into main");
+    env.until_status(&task, "done");
+    assert!(task.text().contains("a larger button"));
+    looker.press(&["q"]);
+    looker.press(&["q"]);
+    looker.until_given_back(true);
+}
+
+#[test]
+fn what_happens_elsewhere_shows_and_only_the_question_that_was_seen_is_answered() {
+    let env = Agents::new();
+    let script = "worker:\n  - ask permission: May I deploy?\n  - ask permission: May I clean up?\n  - hang\n";
+    let task = env.start("Deploy it", script);
+    let looker = begin(&env, "dashboard", "May I deploy?");
+    looker.until_shown("a allow");
+    // Answered elsewhere: the next question shows without a key.
+    env.say(&["task", "answer", &task.id, "--deny"]).ok();
+    looker.until_shown("May I clean up?");
+    env.until("the first one is not shown any more", || {
+        !looker.shows().contains("May I deploy?")
+    });
+    looker.press(&["a"]);
+    env.until_count(&task, "agent.answered", 2);
+    let answers: Vec<String> = task
+        .history()
+        .iter()
+        .filter(|event| event["type"] == "agent.answered")
+        .map(|event| event["reason"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(answers, ["denied", "allowed"]);
+    // A task that another terminal creates shows too.
+    env.orange(["new", "Log out", "--no-spawn", "--project", "shop"])
+        .ok();
+    looker.until_shown("Log out");
+}
+
+#[test]
+fn the_terminal_is_given_back_whatever_ends_it() {
+    let env = Agents::new();
+    env.orange(["new", "Log out", "--no-spawn", "--project", "shop"])
+        .ok();
+    let looker = begin(&env, "dashboard --ascii", "Log out");
+    assert!(looker.shows().is_ascii(), "{}", looker.shows());
+    looker.press(&["C-z"]);
+    looker.until_shown("Stopped");
+    looker.until_given_back(true);
+    looker.type_line("fg");
+    looker.until_given_back(false);
+    looker.until_shown("Log out");
+    let dashboard = env
+        .processes()
+        .into_iter()
+        .find(|(_, line)| line.contains("dashboard"));
+    env.kill(dashboard.unwrap().0, "-TERM");
+    looker.until_given_back(true);
+    looker.type_line("echo ended with $?");
+    looker.until_shown("ended with 0");
+}
+
+#[test]
+fn without_a_terminal_it_says_what_does_the_same() {
+    let env = Agents::new();
+    env.orange(["dashboard"])
+        .fails_with(3)
+        .says("the dashboard needs a terminal")
+        .says("orange ls");
+    env.orange(["dashboard", "--project", "nowhere"])
+        .fails_with(3);
+}
