@@ -1,6 +1,7 @@
 //! What a person should know of a listed task besides its status, in one line.
 
 use crate::call::Call;
+use crate::runs::{Doing, State};
 use crate::sessions::SessionState;
 use crate::views::inbox;
 use crate::views::list::{Checks, TaskRow};
@@ -34,6 +35,10 @@ fn stopped(shown: &TaskRow<'_>) -> Option<Text> {
 /// tasks may still be read.
 pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<Text> {
     let row = shown.listed;
+    // The question itself first: a line is short, and it differs from task to task.
+    if let Some(asked) = shown.halted().and_then(asked_in_window) {
+        return Some(asked.into());
+    }
     if stopped(shown).is_some() {
         return in_row(shown);
     }
@@ -53,6 +58,13 @@ pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<
         Some(asked.into())
     };
     gone().or_else(asked).or_else(|| in_row(shown))
+}
+
+/// What an agent asks in its window: `asks permission: Bash: npm install`.
+fn asked_in_window(doing: &Doing) -> Option<String> {
+    let asks = matches!(doing.state, State::AsksPermission | State::WaitsForInput);
+    let is_told = asks && !doing.text.is_empty();
+    is_told.then(|| format!("{}: {}", doing.state.as_str(), doing.text))
 }
 
 /// What speaks against a merge, in words: a narrow screen has no room for the columns that show it.
