@@ -47,7 +47,7 @@ fn only_with(programs: &[&str]) -> TestEnvironment {
 #[test]
 fn without_a_command_the_commands_are_shown() {
     let env = TestEnvironment::empty();
-    let run = env.orange([""; 0]).fails_with(2);
+    let run = env.orange([""; 0]).ok();
     run.says("Usage: orange").says("orange demo");
     assert!(!env.home().exists(), "nothing is made by looking");
 }
