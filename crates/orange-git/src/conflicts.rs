@@ -3,8 +3,9 @@
 
 use super::diff_stat::within;
 use super::{Git, layout, refs};
-use orange_sys::error::{Result, err};
+use orange_sys::error::{Error, Result, err};
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -42,12 +43,14 @@ pub fn trial_merges(
         .iter()
         .map(|(onto, head)| format!("{onto} {head}\n"))
         .collect();
-    let said = within(Git::at(repository).quiet(), Some(until))
-        .env("GIT_OBJECT_DIRECTORY", scratch)
-        .env(
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-            quoted(&objects_of(repository)?),
-        )
+    let objects = objects_of(repository)?;
+    make_repository(scratch, pairs)?;
+    let git = Git::found_from(scratch).quiet().without_terminal();
+    let said = within(git.setting("core.attributesFile=/dev/null"), Some(until))
+        .env("GIT_DIR", scratch)
+        .env("GIT_ATTR_NOSYSTEM", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects))
         .args(["merge-tree", "--write-tree", "--name-only", "--no-messages"])
         .arg("--stdin")
         .input(input)
@@ -58,6 +61,22 @@ pub fn trial_merges(
     }
     trials.resize(pairs.len(), Trial::NotReached);
     Ok(trials)
+}
+
+/// Makes an empty repository: the settings and attributes of the real one may name programs, which a look at a list must not
+/// start.
+fn make_repository(folder: &Path, pairs: &[(&str, &str)]) -> Result<()> {
+    let format = match pairs.first() {
+        Some((id, _)) if id.len() == 64 => "1\n[extensions]\n\tobjectFormat = sha256",
+        _ => "0",
+    };
+    let config = format!("[core]\n\tbare = true\n\trepositoryFormatVersion = {format}\n");
+    let made = ["objects", "refs"]
+        .iter()
+        .try_for_each(|name| fs::create_dir(folder.join(name)))
+        .and_then(|()| fs::write(folder.join("config"), config))
+        .and_then(|()| fs::write(folder.join("HEAD"), "ref: refs/heads/none\n"));
+    made.map_err(|error| Error::io("prepare", folder, &error))
 }
 
 /// Where the repository keeps its objects; read from the disk where that is enough.
@@ -115,7 +134,6 @@ fn read(output: &[u8]) -> Vec<Trial> {
 mod tests {
     use super::*;
     use crate::tests::git;
-    use std::fs;
     use std::time::Duration;
 
     fn commit(folder: &Path, files: &[(&str, &str)]) -> String {
@@ -159,6 +177,18 @@ mod tests {
             [files(&["a", "b"]), files(&[]), files(&["gone"]), files(&[])]
         );
         assert_eq!(count_objects(folder), before);
+        // A driver that the repository names is not started.
+        let ran = place.path().join("ran");
+        let driver = format!("touch '{}'; false", ran.display());
+        git(folder, &["config", "merge.x.driver", &driver]);
+        fs::create_dir_all(folder.join(".git/info")).unwrap();
+        fs::write(folder.join(".git/info/attributes"), "* merge=x\n").unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let pairs = [(main.as_str(), both.as_str())];
+        let trials = trial_merges(folder, &pairs, scratch.path(), until).unwrap();
+        assert_eq!(trials, [files(&["a", "b"])]);
+        assert!(!ran.exists());
+        let scratch = tempfile::tempdir().unwrap();
         // One that git does not find ends it; what it said before counts.
         let nowhere = "1".repeat(40);
         let pairs = [&both, &nowhere, &apart].map(|head| (main.as_str(), head.as_str()));

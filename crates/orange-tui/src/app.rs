@@ -86,6 +86,9 @@ fn key_of(action: &Action) -> Option<KeyAction> {
     })
 }
 
+/// A task, or a question of it, and what is written.
+type DraftKey = (String, &'static str);
+
 pub struct App {
     pub theme: Theme,
     pub keymap: Keymap,
@@ -120,10 +123,14 @@ pub struct App {
     pub message: Option<Message>,
     /// What runs on tasks, by their folders.
     pub busy: BTreeMap<String, &'static str>,
-    pub monitor_elsewhere: bool,
+    pub monitor: &'static str,
     undo: Option<Undo>,
-    drafts: HashMap<(String, &'static str), String>,
+    drafts: HashMap<DraftKey, String>,
+    /// What was sent and has not been heard of, with the draft that it was.
+    sent: HashMap<DraftKey, (DraftKey, String)>,
     form_draft: Option<Form>,
+    /// Since when the question that is shown is another one.
+    asked_at: Option<Instant>,
     needed: Option<usize>,
     pub now: Timestamp,
     pub size: (u16, u16),
@@ -169,10 +176,12 @@ impl App {
             overlay: None,
             message: None,
             busy: BTreeMap::new(),
-            monitor_elsewhere: false,
+            monitor: "monitor starts",
             undo: None,
             drafts: HashMap::new(),
+            sent: HashMap::new(),
             form_draft: None,
+            asked_at: None,
             needed: None,
             now: Timestamp::now(),
             size,
@@ -228,6 +237,13 @@ impl App {
                 if self.cursor.as_ref() == Some(&folder) {
                     match *loaded {
                         Ok(focus) => {
+                            let asked = |focus: &Focus| {
+                                let open = focus.questions.first();
+                                open.map(|open| open.question.id.clone())
+                            };
+                            if self.focused().map(asked) != Some(asked(&focus)) {
+                                self.asked_at = Some(at);
+                            }
                             self.focus_problem = None;
                             self.focus = Some(focus);
                         }
@@ -264,11 +280,21 @@ impl App {
                 Vec::new()
             }
             Input::Said(text) => {
-                self.say(text, at);
+                if !self
+                    .message
+                    .as_ref()
+                    .is_some_and(|message| message.is_error)
+                {
+                    self.say(text, at);
+                }
                 Vec::new()
             }
-            Input::Monitor { elsewhere } => {
-                self.monitor_elsewhere = elsewhere;
+            Input::Monitor(state) => {
+                self.monitor = state;
+                Vec::new()
+            }
+            Input::Refused { text, hint } => {
+                self.refuse(text, hint, at);
                 Vec::new()
             }
             Input::News => vec![Effect::LoadOverview],
@@ -350,12 +376,24 @@ impl App {
         match (self.lines.place_of(self.cursor.as_deref()), offset) {
             (Some(place), Some(offset)) => self.lines.top = place.saturating_sub(offset),
             (Some(_), None) => {}
+            // A task that is open and gone is told to be gone: no other one takes its place under the person's fingers.
+            (None, _) if self.view == View::Task => {}
             (None, _) => {
                 self.cursor = self.lines.nearest(place.unwrap_or(0), &self.overview);
                 self.forget_details();
             }
         }
         self.keep_visible();
+    }
+
+    /// After the person narrowed the list, the cursor is on something that is in it.
+    fn narrow(&mut self) {
+        let holds = self.selected().is_some_and(|row| self.narrowed.holds(row));
+        if !holds && self.view != View::Task {
+            self.cursor = None;
+            self.forget_details();
+        }
+        self.rebuild();
     }
 
     fn keep_visible(&mut self) {
@@ -397,6 +435,9 @@ impl App {
 
     /// A paste runs no keys: outside of a field its words go into a message to the agent.
     fn paste(&mut self, text: &str) -> Vec<Effect> {
+        if crate::draw::is_too_small(self.size) {
+            return Vec::new();
+        }
         match &mut self.overlay {
             Some(Overlay::Compose(compose)) => {
                 compose.area.insert_str(text);
@@ -410,7 +451,7 @@ impl App {
                 self.rebuild();
             }
             None if self.cursor.is_some() => {
-                self.open_composer(ComposeFor::Message, Some(text));
+                self.open_composer(ComposeFor::Message(self.shown_role()), Some(text));
             }
             None => {}
         }
@@ -419,6 +460,14 @@ impl App {
 
     fn key(&mut self, key: KeyEvent, at: Instant) -> Vec<Effect> {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if crate::draw::is_too_small(self.size) {
+            let leaves = match key.code {
+                KeyCode::Char('c') => is_control,
+                KeyCode::Char('q') => true,
+                _ => false,
+            };
+            return leaves.then_some(Effect::Quit).into_iter().collect();
+        }
         if is_control && key.code == KeyCode::Char('c') {
             if self.overlay.is_some() {
                 self.close_overlay();
@@ -470,7 +519,7 @@ impl App {
             }
             _ => return Vec::new(),
         }
-        self.rebuild();
+        self.narrow();
         self.focus_effects()
     }
 
@@ -491,13 +540,15 @@ impl App {
     }
 
     fn mouse(&mut self, mouse: MouseEvent, at: Instant) -> Vec<Effect> {
-        if self.overlay.is_some() {
+        if self.overlay.is_some() || crate::draw::is_too_small(self.size) {
             return Vec::new();
         }
         match mouse.kind {
             MouseEventKind::ScrollDown => self.act(KeyAction::Down, at),
             MouseEventKind::ScrollUp => self.act(KeyAction::Up, at),
-            MouseEventKind::Down(MouseButton::Left) if self.view == View::List => {
+            MouseEventKind::Down(MouseButton::Left)
+                if self.view == View::List && crate::draw::is_in_list(self.size, mouse) =>
+            {
                 let line = usize::from(mouse.row).saturating_sub(1) + self.lines.top;
                 let Some(folder) = self.lines.folder_at(line, &self.overview) else {
                     return Vec::new();
@@ -535,11 +586,14 @@ impl App {
             Outcome::Created { folder, text } => {
                 self.form_draft = None;
                 self.say(text, at);
-                self.cursor = Some(folder);
-                self.forget_details();
+                // Whoever is at something else by now stays there.
+                if self.view == View::List && self.overlay.is_none() {
+                    self.cursor = Some(folder);
+                    self.forget_details();
+                }
             }
             Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
-            Outcome::ChooseMode { new } => self.choose_mode(*new),
+            Outcome::ChooseMode { project, verb } => self.choose_mode(&folder, &project, &verb, at),
             Outcome::Failed { text, hint } => {
                 if what == "create" && self.overlay.is_none() {
                     self.overlay = self

@@ -3,8 +3,8 @@
 mod board;
 mod inbox;
 mod list;
-mod overlay;
-mod panel;
+pub(crate) mod overlay;
+pub(crate) mod panel;
 mod task;
 
 use crate::app::offered::offered;
@@ -13,6 +13,7 @@ use orange_core::display::{clean_width, fitted};
 use orange_core::keys::KeyAction;
 use orange_core::naming::counted;
 use ratatui::Frame;
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -43,6 +44,16 @@ pub fn preview_side((columns, rows): (u16, u16)) -> Option<Side> {
     }
 }
 
+/// Whether a click is on a line of the list.
+pub fn is_in_list(size: (u16, u16), mouse: MouseEvent) -> bool {
+    let (width, height) = match preview_side(size) {
+        Some(Side::Right) => (size.0 * 11 / 20, size.1.saturating_sub(3)),
+        Some(Side::Below) => (size.0, size.1.saturating_sub(3) / 2),
+        None => (size.0, size.1.saturating_sub(3)),
+    };
+    (1..=height).contains(&mouse.row) && mouse.column < width
+}
+
 /// How many lines of the list are surely visible.
 pub fn list_height(size: (u16, u16)) -> usize {
     let body = size.1.saturating_sub(3);
@@ -54,11 +65,18 @@ pub fn list_height(size: (u16, u16)) -> usize {
     usize::from(height).max(1)
 }
 
+/// Nothing can be shown there, so no key but those that leave may do anything.
+pub fn is_too_small((columns, rows): (u16, u16)) -> bool {
+    columns < LEAST.0 || rows < LEAST.1
+}
+
 pub fn draw(frame: &mut Frame<'_>, app: &App) {
     let area = frame.area();
-    if area.width < LEAST.0 || area.height < LEAST.1 {
-        let text = "this terminal is too small for the dashboard";
-        frame.render_widget(Paragraph::new(fitted(text, area.width.into())), area);
+    if is_too_small((area.width, area.height)) {
+        let (columns, rows) = LEAST;
+        let text = format!("too small: at least {columns} × {rows}; q quits");
+        let lines = panel::wrapped(&text, area.width.into());
+        frame.render_widget(Paragraph::new(lines.join("\n")), area);
         app.theme.finish(frame.buffer_mut());
         return;
     }
@@ -142,15 +160,7 @@ fn header(app: &App, width: usize) -> Paragraph<'static> {
     if overview.queued > 0 {
         add(format!("{} queued", overview.queued), plain);
     }
-    add(
-        if app.monitor_elsewhere {
-            "monitor elsewhere"
-        } else {
-            "monitor here"
-        }
-        .to_owned(),
-        app.theme.dim(),
-    );
+    add(app.monitor.to_owned(), app.theme.dim());
     if overview.older > 0 {
         add(counted(overview.older, "older task"), app.theme.dim());
     }

@@ -10,12 +10,15 @@ use orange_engine::verbs::peek;
 use orange_engine::views::diff::{self, DiffOf};
 use orange_engine::views::{dashboard, task};
 use orange_engine::{Call, Result, settings};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 /// A patch longer than this is cut: nobody reads it to its end on a screen.
 const MOST_LINES: usize = 20_000;
+const MOST_BYTES: usize = 8 << 20;
+const MOST_COLUMNS: usize = 2_000;
 
 /// What the overview is asked for.
 pub(crate) struct Wanted {
@@ -31,7 +34,8 @@ fn newest<T: Send + 'static>(mut work: impl FnMut(T) + Send + 'static) -> Sender
             while let Ok(newer) = asked.try_recv() {
                 ask = newer;
             }
-            work(ask);
+            // A fault in one look must not end all later ones.
+            let _ = catch_unwind(AssertUnwindSafe(|| work(ask)));
         }
     });
     asks
@@ -93,7 +97,7 @@ fn read_changes(call: &Call, folder: &str, of: DiffOf) -> Result<Changes> {
         &[],
         &mut |piece| {
             bytes.extend_from_slice(piece);
-            true
+            bytes.len() < MOST_BYTES
         },
     )?;
     let text = String::from_utf8_lossy(&bytes);
@@ -103,7 +107,11 @@ fn read_changes(call: &Call, folder: &str, of: DiffOf) -> Result<Changes> {
             .iter()
             .map(|file| (file.path.display().to_string(), file.added, file.deleted))
             .collect(),
-        patch: text.lines().take(MOST_LINES).map(str::to_owned).collect(),
+        patch: text
+            .lines()
+            .take(MOST_LINES)
+            .map(|line| line.chars().take(MOST_COLUMNS).collect())
+            .collect(),
         ..Changes::default()
     })
 }
@@ -113,7 +121,11 @@ pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<I
     let call = call.anew();
     thread::spawn(move || {
         let what = verb.name();
-        let outcome = Box::new(verbs::run(&call, &folder, verb));
+        let done = catch_unwind(AssertUnwindSafe(|| verbs::run(&call, &folder, verb)));
+        let outcome = Box::new(done.unwrap_or_else(|_| verbs::Outcome::Failed {
+            text: format!("{what} failed by a fault of the program; the log says more"),
+            hint: None,
+        }));
         queue::leave_queue_to_errand(&call);
         let _ = tell.send(Input::Done {
             folder,
@@ -155,11 +167,16 @@ pub(crate) fn monitor(call: Call, tell: Sender<Input>) {
         loop {
             let call = call.anew();
             let interval = settings::config(&call).map(|config| config.monitor.interval);
-            if let Ok(tick) = monitor.tick(&call) {
-                let elsewhere = tick.follows;
-                if tell.send(Input::Monitor { elsewhere }).is_err() {
-                    return;
+            let state = match monitor.tick(&call) {
+                Ok(tick) if tick.follows => "monitor elsewhere",
+                Ok(_) => "monitor here",
+                Err(error) => {
+                    tracing::warn!(%error, "the monitor could not look");
+                    "monitor failed"
                 }
+            };
+            if tell.send(Input::Monitor(state)).is_err() {
+                return;
             }
             thread::sleep(interval.unwrap_or(Duration::from_secs(30)));
         }

@@ -62,13 +62,12 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     };
     let failed = |error: io::Error| err!(Failed, "the terminal cannot be used: {error}");
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-        signal_hook::consts::SIGINT,
-    ] {
+    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
     }
+    // Ctrl-C is a key here. While somebody else has the terminal it is meant for them.
+    let ignored = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, ignored).map_err(failed)?;
     end_when_stopped(Arc::clone(&stop));
     let app = App::new(setup, size().map_err(failed)?);
     let terminal = Taken::take(options.mouse).map_err(failed)?;
@@ -256,11 +255,10 @@ impl Dashboard {
     }
 
     fn refuse(&mut self, error: &Error) -> Result<()> {
-        let outcome = Box::new(crate::verbs::failed(&self.call, error));
-        self.take(Input::Done {
-            folder: String::new(),
-            what: "",
-            outcome,
+        let hint = error.hint.as_ref().map(|hint| (self.call.spell)(hint));
+        self.take(Input::Refused {
+            text: error.message.clone(),
+            hint,
         })
     }
 
@@ -271,14 +269,18 @@ impl Dashboard {
             Ok((_, attach)) => attach,
             Err(error) => return self.refuse(&error),
         };
+        let went = if attach.switches {
+            attach.command().output().map(|said| said.status)
+        } else {
+            let status = self.terminal.lend(|| attach.command().status());
+            status.map_err(gone)?
+        };
+        if !went.is_ok_and(|status| status.success()) {
+            return self.refuse(&err!(Failed, "tmux did not show the window"));
+        }
         if attach.switches {
-            let _ = attach.command().output();
             self.take(Input::Said(format!("to come back: {}", attach.way_back)))?;
         } else {
-            let _ = self
-                .terminal
-                .lend(|| attach.command().status())
-                .map_err(gone)?;
             self.take(Input::Back {
                 folder: Some(folder),
             })?;

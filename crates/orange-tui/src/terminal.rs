@@ -27,13 +27,24 @@ pub(crate) struct Taken {
 impl Taken {
     pub(crate) fn take(mouse: bool) -> io::Result<Taken> {
         let before = std::panic::take_hook();
+        let drawing = std::thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
-            before(panic);
+            // Another thread's fault is told by the dashboard, which goes on.
+            if std::thread::current().id() == drawing {
+                give_back();
+                before(panic);
+            } else {
+                tracing::error!("{panic}");
+            }
         }));
-        enter(mouse)?;
-        let screen = Terminal::new(CrosstermBackend::new(stdout()))?;
-        Ok(Taken { screen, mouse })
+        let screen = enter(mouse).and_then(|()| Terminal::new(CrosstermBackend::new(stdout())));
+        if screen.is_err() {
+            give_back();
+        }
+        Ok(Taken {
+            screen: screen?,
+            mouse,
+        })
     }
 
     /// Lets somebody else have the terminal for a while.

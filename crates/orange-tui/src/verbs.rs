@@ -8,6 +8,7 @@ use orange_core::task::{Queue, Task};
 use orange_core::workflow::{Intent, Role};
 use orange_engine::runs::Answer;
 use orange_engine::sessions::permissions::is_mode_open;
+use orange_engine::tx::Committed;
 use orange_engine::verbs::answer::{self, Always};
 use orange_engine::verbs::answer_clarification::answer_clarification;
 use orange_engine::verbs::cancel::{CancelChildren, cancel};
@@ -22,6 +23,7 @@ use orange_engine::verbs::respawn::respawn;
 use orange_engine::verbs::restore::restore;
 use orange_engine::verbs::send::{Sent, send};
 use orange_engine::verbs::start::{StartOutcome, start, start_in_turn};
+use orange_engine::views::questions::questions_in_file;
 use orange_engine::views::results::OpenQuestion;
 use orange_engine::views::task;
 use orange_engine::{Call, Error, Result, err};
@@ -38,10 +40,11 @@ pub enum Verb {
     AllowAlways(Box<OpenQuestion>, Scope),
     Deny(Box<OpenQuestion>, String),
     Answer(Box<OpenQuestion>, String),
-    Clarify(String),
+    /// With the questions that were shown.
+    Clarify(String, String),
     RequestChanges(String),
     TakeBack(String),
-    Send(String),
+    Send(Role, String),
     PlanMerge,
     Merge(Box<MergeWish>),
     Cancel,
@@ -49,8 +52,8 @@ pub enum Verb {
     Restore(String),
     CreateFrom(String),
     Create(Box<NewTask>),
-    /// With what agents of the project may do from now on.
-    CreateWith(Box<NewTask>, Permissions),
+    /// After a person said what agents of the project may do.
+    WithMode(String, Permissions, Box<Verb>),
 }
 
 impl Verb {
@@ -62,15 +65,16 @@ impl Verb {
             Verb::Allow(_) => "allow",
             Verb::AllowAlways(..) => "always allow",
             Verb::Deny(..) => "deny",
-            Verb::Answer(..) | Verb::Clarify(_) => "answer",
+            Verb::Answer(..) | Verb::Clarify(..) => "answer",
             Verb::RequestChanges(_) => "changes",
             Verb::TakeBack(_) => "take back",
-            Verb::Send(_) => "message",
+            Verb::Send(..) => "message",
             Verb::PlanMerge | Verb::Merge(_) => "merge",
             Verb::Cancel => "cancel",
             Verb::Delete => "delete",
             Verb::Restore(_) => "restore",
-            Verb::CreateFrom(_) | Verb::Create(_) | Verb::CreateWith(..) => "create",
+            Verb::CreateFrom(_) | Verb::Create(_) => "create",
+            Verb::WithMode(_, _, verb) => verb.name(),
         }
     }
 }
@@ -89,7 +93,8 @@ pub enum Outcome {
     Plan(Box<MergePlan>),
     /// Nobody has said yet what agents of this project may do.
     ChooseMode {
-        new: Box<NewTask>,
+        project: String,
+        verb: Box<Verb>,
     },
     Failed {
         text: String,
@@ -110,12 +115,25 @@ impl Outcome {
 pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
     let outcome = try_run(call, folder, verb).unwrap_or_else(|error| failed(call, &error));
     let notices = call.take_notices();
-    match (outcome, notices.first()) {
-        (Outcome::Said { text, undo }, Some(notice)) => Outcome::Said {
-            text: format!("{text}; {}", (call.spell)(notice)),
+    let notices: Vec<String> = notices.iter().map(|notice| (call.spell)(notice)).collect();
+    let with_notices = |text: String| {
+        let texts = std::iter::once(text).chain(notices.iter().cloned());
+        texts.collect::<Vec<_>>().join("; ")
+    };
+    match outcome {
+        Outcome::Said { text, undo } => Outcome::Said {
+            text: with_notices(text),
             undo,
         },
-        (outcome, _) => outcome,
+        Outcome::Created { folder, text } => Outcome::Created {
+            folder,
+            text: with_notices(text),
+        },
+        Outcome::Failed { text, hint } => Outcome::Failed {
+            text: with_notices(text),
+            hint,
+        },
+        outcome => outcome,
     }
 }
 
@@ -130,6 +148,10 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
     let place = || call.store().place(folder);
     let asked = || Ok::<Task, Error>(task::view(call, place())?.task);
     Ok(match verb {
+        Verb::Start | Verb::Respawn if is_mode_open_for(call, &asked()?)? => Outcome::ChooseMode {
+            project: asked()?.project,
+            verb: Box::new(verb),
+        },
         Verb::Start => match start(call, place(), false)? {
             StartOutcome::Started(changed) => moved(&changed),
             StartOutcome::Queued(task, why) => {
@@ -138,7 +160,8 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
         },
         Verb::Respawn => {
             let done = respawn(call, place(), None, None)?;
-            Outcome::said(format!("{}: its agent is started again", done.task.label()))
+            let text = format!("{}: its agent is started again", done.task.label());
+            Outcome::said(with_failures(text, &done))
         }
         Verb::Allow(open) => answered(call, &asked()?, &open, &plain(true, String::new()))?,
         Verb::AllowAlways(open, scope) => {
@@ -162,14 +185,21 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             };
             answered(call, &asked()?, &open, &answer)?
         }
-        Verb::Clarify(words) => {
+        Verb::Clarify(shown, words) => {
             let view = task::view(call, place())?;
+            if questions_in_file(&view).unwrap_or_default() != shown {
+                let label = view.task.label();
+                return Err(err!(
+                    Conflict,
+                    "{label} asks something else by now; your answer was not sent, and is kept"
+                ));
+            }
             moved(&answer_clarification(call, &view, &words)?)
         }
         Verb::RequestChanges(words) => moved(&request_changes(call, place(), &words)?),
         Verb::TakeBack(words) => take_back(call, folder, words)?,
-        Verb::Send(words) => {
-            let (task, sent) = send(call, place(), Role::Worker, &words, false, TIMEOUT)?;
+        Verb::Send(role, words) => {
+            let (task, sent) = send(call, place(), role, &words, false, TIMEOUT)?;
             let label = task.label();
             match sent {
                 Sent::Delivered(how) => Outcome::said(format!("{label}: delivered ({how})")),
@@ -192,17 +222,24 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             let merged = merge::merge(call, place(), &wish)?;
             let label = merged.done.task.label();
             let short = merged.commit.get(..7).unwrap_or(&merged.commit).to_owned();
-            let pushed = if merged.pushed { ", pushed" } else { "" };
+            let how = match (merged.already, merged.pushed) {
+                (true, _) => ", where it was already",
+                (false, true) => ", pushed",
+                (false, false) => "",
+            };
             let target = merged.target;
-            Outcome::said(format!(
-                "{label}: merged into {target} as {short}{pushed}; it is done"
-            ))
+            let text = format!("{label}: merged into {target} as {short}{how}; it is done");
+            Outcome::said(with_failures(text, &merged.done))
         }
         Verb::Cancel => {
             let cancelled = cancel(call, place(), CancelChildren::Ask)?;
-            let task = cancelled.done.task;
+            let task = &cancelled.done.task;
+            let text = format!(
+                "{}: cancelled; u creates it anew, with its work",
+                task.label()
+            );
             Outcome::Said {
-                text: format!("{}: cancelled; u creates it anew", task.label()),
+                text: with_failures(text, &cancelled.done),
                 undo: Some(Undo::CreateFrom(task.name().seen_from(None).to_owned())),
             }
         }
@@ -230,18 +267,35 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
         Verb::Create(new) => {
             let harness = new.harness.as_deref();
             if new.starts && is_mode_open(call, &new.project, harness)? {
-                return Ok(Outcome::ChooseMode { new });
+                return Ok(Outcome::ChooseMode {
+                    project: new.project.clone(),
+                    verb: Box::new(Verb::Create(new)),
+                });
             }
             created(call, &new)?
         }
-        Verb::CreateWith(new, mode) => {
+        Verb::WithMode(project, mode, verb) => {
             let update = UpdateProject {
                 permissions: Some(mode),
                 ..UpdateProject::default()
             };
-            update_project(call, &new.project, &update)?;
-            created(call, &new)?
+            update_project(call, &project, &update)?;
+            return try_run(call, folder, *verb);
         }
+    })
+}
+
+/// Whether nobody has said yet what the task's agents may do.
+fn is_mode_open_for(call: &Call, task: &Task) -> Result<bool> {
+    let harness = task.harness.as_deref();
+    Ok(task.permissions.is_none() && is_mode_open(call, &task.project, harness)?)
+}
+
+/// A result, with what did not succeed beside it.
+fn with_failures(text: String, done: &Committed) -> String {
+    let failed = done.failed.iter();
+    failed.fold(text, |text, (hook, why)| {
+        format!("{text}, but {hook} failed: {why}")
     })
 }
 
@@ -323,12 +377,22 @@ fn created(call: &Call, new: &NewTask) -> Result<Outcome> {
     };
     let text = match started {
         None => format!("created {label}"),
-        Some(Ok((StartOutcome::Started(_), _))) => format!("created {label}; its agent works"),
+        Some(Ok((StartOutcome::Started(changed), _))) if changed.done.failed.is_empty() => {
+            format!("created {label}; its agent works")
+        }
+        Some(Ok((StartOutcome::Started(changed), _))) => {
+            with_failures(format!("created {label}"), &changed.done)
+        }
         Some(Ok((StartOutcome::Queued(_, why), _))) => {
             format!("created {label}; it is queued: {why}")
         }
         Some(Err(error)) => {
-            format!("{label} was created but not started: {}", error.message)
+            let hint = error.hint.as_ref().map(|hint| (call.spell)(hint));
+            let hint = hint.unwrap_or_default();
+            format!(
+                "{label} was created but not started: {} · {hint}",
+                error.message
+            )
         }
     };
     Ok(Outcome::Created { folder, text })

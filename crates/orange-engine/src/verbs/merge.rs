@@ -46,6 +46,8 @@ pub struct MergeWish {
     pub push: Option<bool>,
     /// Whatever speaks against it, apart from git.
     pub force: bool,
+    /// The head that a person has seen; another one is not merged.
+    pub expected: Option<String>,
     /// The head for which a person has heard what speaks against it, and agreed.
     pub agreed: Option<String>,
 }
@@ -139,6 +141,14 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
     let beside = slot::work_beside_branch(call, &tx.task, &project)?;
     let (task, history) = (&tx.task, tx.history());
     has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
+    if wish.expected.is_some() && wish.expected != head {
+        let (label, branch) = (tx.task.label(), &tx.task.branch);
+        return Err(err!(
+            Conflict,
+            "{branch} has moved since you looked at {label}; nothing was merged"
+        )
+        .hint(text!("look again: {}", Action::diff(tx.task.name()))));
+    }
     let force = agreed(&tx, &project, head.as_deref(), wish)?;
     // Whether the table allows it is found out before anything moves.
     tx.decide_merge(force, Some("about to be merged"))?;

@@ -7,7 +7,6 @@ use crate::index::DiffStat;
 use crate::index::counts::QUEUED;
 use crate::index::list::{Filter, Listed, Listing};
 use crate::sessions::{self, SessionState};
-use crate::store::Place;
 use crate::views::agents::{self, AgentView};
 use crate::views::counts;
 use crate::views::detail::{self, TimelineEntry};
@@ -169,7 +168,6 @@ fn held_slots(call: &Call) -> HashMap<String, u32> {
 #[derive(Debug)]
 pub struct Focus {
     pub folder: String,
-    pub place: Place,
     pub task: Task,
     pub body: String,
     pub why: Explanation,
@@ -184,12 +182,11 @@ pub struct Focus {
 
 pub fn focus(call: &Call, folder: &str) -> Result<Focus> {
     let place = call.store.place(folder);
-    let view = task::view(call, place.clone())?;
+    let view = task::view(call, place)?;
     let why = why::explanation(call, &view)?;
     let questions = open_questions(call, &view.history);
     Ok(Focus {
         folder: folder.to_owned(),
-        place,
         why,
         asked_in_file: questions_in_file(&view).filter(|_| questions.is_empty()),
         questions,

@@ -1,14 +1,17 @@
 //! What each action does in each view.
 
 use super::offered::{self, Go};
-use super::overlays::{Choice, Choose, ComposeFor, Confirm};
+use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::rows::{COLUMNS, Narrowed, column};
 use super::{App, Effect, Overlay, Tab, Undo, View};
+use crate::draw::panel::wrapped;
+use crate::draw::{Side, preview_side};
 use crate::verbs::Verb;
 use orange_core::allow_rule::Scope;
+use orange_core::exit::role_of;
 use orange_core::keys::KeyAction;
 use orange_core::task::WorkflowName;
-use orange_core::workflow::{Intent, Workflow};
+use orange_core::workflow::{Intent, Role, Workflow};
 use orange_engine::views::dashboard::OverviewRow;
 use orange_engine::views::diff::DiffOf;
 use std::time::Instant;
@@ -38,7 +41,7 @@ impl App {
                 self.is_searching = true;
                 Vec::new()
             }
-            KeyAction::Filter => self.choose_filter(),
+            KeyAction::Filter => self.choose_filter(at),
             KeyAction::Help => {
                 self.overlay = Some(Overlay::Help {
                     typed: String::new(),
@@ -310,7 +313,7 @@ impl App {
         row.map_or_else(|| "a new task".to_owned(), |row| row.label.clone())
     }
 
-    fn choose_filter(&mut self) -> Vec<Effect> {
+    fn choose_filter(&mut self, at: Instant) -> Vec<Effect> {
         let mut choices = vec![
             ('a', "all".to_owned(), Choice::Status(None)),
             ('n', "needs you".to_owned(), Choice::NeedsMe),
@@ -328,6 +331,7 @@ impl App {
             }
         }
         self.overlay = Some(Overlay::Choose(Choose {
+            opened: at,
             title: "show only".to_owned(),
             choices,
         }));
@@ -335,6 +339,10 @@ impl App {
     }
 
     fn undo(&mut self, at: Instant) -> Vec<Effect> {
+        if let Some(what) = self.busy.get("") {
+            self.refuse(format!("{what} is still running"), None, at);
+            return Vec::new();
+        }
         match self.undo.take() {
             Some(Undo::Restore(name)) => self.run(String::new(), Verb::Restore(name)),
             Some(Undo::CreateFrom(name)) => self.run(String::new(), Verb::CreateFrom(name)),
@@ -368,23 +376,19 @@ impl App {
         }
         let offered = offered::offered(&row, self.focused());
         if !offered.iter().any(|(known, _)| *known == action) {
-            let text = format!(
-                "{} is not for {}, which is {}",
-                action.row().label,
-                row.label,
-                row.word
-            );
+            let (label, what, word) = (&row.label, action.row().label, &row.word);
+            let text = format!("{what} does nothing with {label}: it is {word}");
             self.refuse(text, None, at);
             return Vec::new();
         }
         let folder = row.folder.clone();
         match action {
             KeyAction::Enter => self.go(&row, at),
-            KeyAction::Yes => self.yes(folder),
-            KeyAction::Always => self.always(folder),
+            KeyAction::Yes => self.yes(&row, at),
+            KeyAction::Always => self.always(&row, at),
             KeyAction::No => self.no(),
             KeyAction::Message => {
-                self.open_composer(ComposeFor::Message, None);
+                self.open_composer(ComposeFor::Message(self.shown_role()), None);
                 Vec::new()
             }
             KeyAction::Merge => self.run(folder, Verb::PlanMerge),
@@ -400,6 +404,7 @@ impl App {
                     folder,
                     verb: Verb::Cancel,
                     opened: at,
+                    scroll: 0,
                 });
                 Vec::new()
             }
@@ -411,6 +416,7 @@ impl App {
                     folder,
                     verb: Verb::Delete,
                     opened: at,
+                    scroll: 0,
                 });
                 Vec::new()
             }
@@ -443,6 +449,7 @@ impl App {
                     folder: row.folder.clone(),
                     verb: Verb::Respawn,
                     opened: at,
+                    scroll: 0,
                 });
                 Vec::new()
             }
@@ -450,39 +457,91 @@ impl App {
         }
     }
 
-    fn yes(&mut self, folder: String) -> Vec<Effect> {
+    /// The agent whose screen is shown.
+    pub(super) fn shown_role(&self) -> Role {
+        let status = self.selected().and_then(|row| row.status);
+        let role = status.map_or(Role::Worker, role_of);
+        let agents = self.focused().map_or(&[][..], |focus| &focus.agents);
+        let has_one = agents.iter().any(|agent| agent.role == role && agent.alive);
+        if has_one { role } else { Role::Worker }
+    }
+
+    /// Whether a question was on the screen, all of it, long enough to be read.
+    fn has_been_read(&self, row: &OverviewRow, text: &str, at: Instant) -> bool {
+        const LINES: usize = 2;
+        let columns = usize::from(self.size.0);
+        let side = preview_side(self.size);
+        let (is_drawn, width) = match (self.view, side) {
+            (View::List, Some(Side::Right)) => (true, columns * 9 / 20 - 4),
+            (View::List, Some(Side::Below)) => (true, columns - 4),
+            (View::List, None) => (row.needs_me, columns - 4),
+            (View::Inbox | View::Task, _) => (true, columns - 8),
+            (View::Board, _) => (false, columns),
+        };
+        let lines = wrapped(&format!("its reviewer asks permission: {text}"), width).len();
+        let is_old = self
+            .asked_at
+            .is_none_or(|since| at.saturating_duration_since(since) >= UNREAD);
+        is_drawn && is_old && lines <= LINES
+    }
+
+    /// Allows what is asked if all of it could be read, else shows all of it first.
+    fn yes(&mut self, row: &OverviewRow, at: Instant) -> Vec<Effect> {
+        let folder = row.folder.clone();
         let Some(focus) = self.focused() else {
             return Vec::new();
         };
+        let asked = focus.asked_in_file.clone().unwrap_or_default();
         match focus.questions.first().cloned() {
             Some(open) if open.question.asked.is_empty() => {
-                self.run(folder, Verb::Allow(Box::new(open)))
+                let text = open.question.text.clone();
+                if self.has_been_read(row, &text, at) {
+                    return self.run(folder, Verb::Allow(Box::new(open)));
+                }
+                self.confirm(Confirm {
+                    title: format!("allow what the {} of {} asks?", open.run.role, row.label),
+                    lines: vec![(false, text)],
+                    yes: "allow",
+                    folder,
+                    verb: Verb::Allow(Box::new(open)),
+                    opened: at,
+                    scroll: 0,
+                });
+                Vec::new()
             }
             Some(open) => {
                 self.open_composer(ComposeFor::Answer(Box::new(open)), None);
                 Vec::new()
             }
             None => {
-                self.open_composer(ComposeFor::Clarify, None);
+                self.open_composer(ComposeFor::Clarify(asked), None);
                 Vec::new()
             }
         }
     }
 
-    fn always(&mut self, folder: String) -> Vec<Effect> {
+    fn always(&mut self, row: &OverviewRow, at: Instant) -> Vec<Effect> {
+        let folder = row.folder.clone();
         let Some(open) = self
             .focused()
             .and_then(|focus| focus.questions.first().cloned())
         else {
             return Vec::new();
         };
+        if !self.has_been_read(row, &open.question.text, at) {
+            let key = self.keymap.key(KeyAction::Yes);
+            let text = format!(
+                "the question is not shown whole: `{key}` shows all of it and allows it once"
+            );
+            self.refuse(text, None, at);
+            return Vec::new();
+        }
         let choice = |scope| {
-            Choice::Run(
-                folder.clone(),
-                Verb::AllowAlways(Box::new(open.clone()), scope),
-            )
+            let verb = Verb::AllowAlways(Box::new(open.clone()), scope);
+            Choice::Run(folder.clone(), verb)
         };
         self.overlay = Some(Overlay::Choose(Choose {
+            opened: at,
             title: format!("always allow: {}", open.question.text),
             choices: vec![
                 ('t', "for this task".to_owned(), choice(Scope::Task)),

@@ -44,9 +44,12 @@ pub enum Input {
     Edited(String),
     /// Something that the engine has to say.
     Said(String),
-    /// Whether another process watches over the agents.
-    Monitor {
-        elsewhere: bool,
+    /// Who watches over the agents.
+    Monitor(&'static str),
+    /// Something could not be done.
+    Refused {
+        text: String,
+        hint: Option<String>,
     },
     /// Something changed in the home.
     News,

@@ -1,10 +1,11 @@
 //! What lies over a view: a question, a text to write, a list to choose from, the help.
 
 use super::{App, Effect, Form};
+use crate::draw::overlay::{confirm_lines, confirm_room};
 use crate::keymap::is_plain;
 use crate::verbs::Verb;
 use orange_core::keys::{KEYS, KeyAction};
-use orange_engine::verbs::create::NewTask;
+use orange_core::workflow::Role;
 use orange_engine::verbs::merge::{MergePlan, MergeWish};
 use orange_engine::views::results::OpenQuestion;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -12,7 +13,7 @@ use ratatui_textarea::TextArea;
 use std::time::{Duration, Instant};
 
 /// Keys that were typed before a question could be read are no answer to it.
-const UNREAD: Duration = Duration::from_millis(200);
+pub(super) const UNREAD: Duration = Duration::from_millis(200);
 
 pub enum Overlay {
     Help { typed: String, scroll: usize },
@@ -32,6 +33,7 @@ pub struct Confirm {
     pub folder: String,
     pub verb: Verb,
     pub opened: Instant,
+    pub scroll: usize,
 }
 
 /// A text for somebody.
@@ -44,28 +46,46 @@ pub struct Compose {
 
 #[derive(Debug, Clone)]
 pub enum ComposeFor {
-    Message,
+    /// To the agent whose screen is shown.
+    Message(Role),
     RequestChanges,
     TakeBack,
     Deny(Box<OpenQuestion>),
     Answer(Box<OpenQuestion>),
-    Clarify,
+    /// With the questions that were shown.
+    Clarify(String),
+}
+
+/// A draft belongs to a task and a purpose, and an answer to its question.
+fn draft_key(folder: &str, purpose: &ComposeFor) -> (String, &'static str) {
+    let question = match purpose {
+        ComposeFor::Deny(open) | ComposeFor::Answer(open) => open.question.id.as_str(),
+        ComposeFor::Clarify(asked) => asked,
+        ComposeFor::Message(_) | ComposeFor::RequestChanges | ComposeFor::TakeBack => "",
+    };
+    (format!("{folder} {question}"), purpose.name())
+}
+
+impl Compose {
+    fn draft_key(&self) -> (String, &'static str) {
+        draft_key(&self.folder, &self.purpose)
+    }
 }
 
 impl ComposeFor {
     fn name(&self) -> &'static str {
         match self {
-            ComposeFor::Message => "message",
+            ComposeFor::Message(_) => "message",
             ComposeFor::RequestChanges => "changes",
             ComposeFor::TakeBack => "take back",
             ComposeFor::Deny(_) => "deny",
-            ComposeFor::Answer(_) | ComposeFor::Clarify => "answer",
+            ComposeFor::Answer(_) | ComposeFor::Clarify(_) => "answer",
         }
     }
 
     fn title(&self, label: &str) -> String {
         match self {
-            ComposeFor::Message => format!("message to the agent of {label}"),
+            ComposeFor::Message(role) => format!("message to the {role} of {label}"),
             ComposeFor::RequestChanges => format!("what should change in {label}"),
             ComposeFor::TakeBack => format!("what the worker of {label} should do"),
             ComposeFor::Deny(_) => format!("deny it; what {label} is told (may be empty)"),
@@ -73,13 +93,14 @@ impl ComposeFor {
                 Some(asked) => format!("answer {label}: {}", asked.question),
                 None => format!("answer {label}"),
             },
-            ComposeFor::Clarify => format!("answer the questions of {label}"),
+            ComposeFor::Clarify(_) => format!("answer the questions of {label}"),
         }
     }
 }
 
 /// A letter for each of a few things.
 pub struct Choose {
+    pub opened: Instant,
     pub title: String,
     pub choices: Vec<(char, String, Choice)>,
 }
@@ -90,7 +111,6 @@ pub enum Choice {
     NeedsMe,
     WithOlder,
     Run(String, Verb),
-    Mode(Box<NewTask>, orange_core::config::Permissions),
 }
 
 impl App {
@@ -98,7 +118,7 @@ impl App {
         match self.overlay.take() {
             Some(Overlay::Compose(compose)) => {
                 let text = compose.area.lines().join("\n");
-                let key = (compose.folder.clone(), compose.purpose.name());
+                let key = compose.draft_key();
                 if text.trim().is_empty() {
                     self.drafts.remove(&key);
                 } else {
@@ -117,7 +137,7 @@ impl App {
             return;
         };
         let (folder, title) = (row.folder.clone(), purpose.title(&row.label));
-        let draft = self.drafts.remove(&(folder.clone(), purpose.name()));
+        let draft = self.drafts.remove(&draft_key(&folder, &purpose));
         let mut area = TextArea::from(draft.unwrap_or_default().lines());
         area.move_cursor(ratatui_textarea::CursorMove::End);
         if let Some(text) = text {
@@ -137,67 +157,82 @@ impl App {
 
     /// Shows what a merge would be, and what speaks against it.
     pub(super) fn confirm_merge(&mut self, folder: String, plan: &MergePlan, at: Instant) {
-        let mut lines = Vec::new();
+        let label = plan.task.label();
+        if self.overlay.is_some() {
+            // What somebody is writing is not taken away, and what they type next is no answer.
+            self.say(
+                format!("the merge of {label} can be decided on: `m` again"),
+                at,
+            );
+            return;
+        }
+        let head = plan.head.as_deref().unwrap_or_default();
+        let head = head.get(..7).unwrap_or(head);
+        let (branch, target) = (&plan.task.branch, &plan.target);
+        let mut lines = vec![(false, format!("{branch} at {head} into {target}"))];
         for concern in &plan.concerns {
             lines.push((true, concern.what.clone()));
-            let details = concern.details.iter().take(5);
+            let details = concern.details.iter();
             lines.extend(details.map(|detail| (false, format!("  {detail}"))));
             if let Some(remedy) = &concern.remedy {
                 lines.push((false, format!("  {}", self.spelled(remedy))));
             }
         }
+        let has_concerns = !plan.concerns.is_empty();
         let wish = MergeWish {
             strategy: Some(plan.strategy),
-            agreed: plan.head.clone().filter(|_| !plan.concerns.is_empty()),
+            expected: plan.head.clone(),
+            agreed: plan.head.clone().filter(|_| has_concerns),
             ..MergeWish::default()
         };
+        let strategy = plan.strategy.as_str();
         self.confirm(Confirm {
-            title: format!(
-                "{} {} \"{}\" into {}?",
-                plan.strategy.as_str(),
-                plan.task.label(),
-                plan.task.summary,
-                plan.target
-            ),
-            yes: if lines.is_empty() {
-                "merge"
-            } else {
+            title: format!("{strategy} {label} into {target}? {}", plan.task.summary),
+            yes: if has_concerns {
                 "merge anyway"
+            } else {
+                "merge"
             },
             lines,
             folder,
             verb: Verb::Merge(Box::new(wish)),
             opened: at,
+            scroll: 0,
         });
     }
 
     /// Before the first agent of a project starts, a person says what agents may do there.
-    pub(super) fn choose_mode(&mut self, new: NewTask) {
+    pub(super) fn choose_mode(&mut self, folder: &str, project: &str, verb: &Verb, at: Instant) {
         use orange_core::config::Permissions;
-        let choice = |mode| Choice::Mode(Box::new(new.clone()), mode);
-        let choices = vec![
-            (
-                '1',
-                "full: everything".to_owned(),
-                choice(Permissions::Full),
-            ),
+        if self.overlay.is_some() {
+            let text =
+                format!("nobody has said yet what agents of {project} may do: start it again");
+            self.refuse(text, None, at);
+            return;
+        }
+        let choice = |mode| {
+            let verb = Verb::WithMode(project.to_owned(), mode, Box::new(verb.clone()));
+            Choice::Run(folder.to_owned(), verb)
+        };
+        let modes = [
+            ('1', "full: everything", Permissions::Full),
             (
                 '2',
-                "edits: change files and commit; they ask before other commands".to_owned(),
-                choice(Permissions::Edits),
+                "edits: change files and commit; they ask before other commands",
+                Permissions::Edits,
             ),
             (
                 '3',
-                "ask: read only; they ask before every change and command".to_owned(),
-                choice(Permissions::Ask),
+                "ask: read only; they ask before every change and command",
+                Permissions::Ask,
             ),
         ];
+        let choices = modes.into_iter();
+        let choices = choices.map(|(key, text, mode)| (key, text.to_owned(), choice(mode)));
         self.overlay = Some(Overlay::Choose(Choose {
-            title: format!(
-                "what may agents of project {} do without asking?",
-                new.project
-            ),
-            choices,
+            opened: at,
+            title: format!("what may agents of project {project} do without asking?"),
+            choices: choices.collect(),
         }));
     }
 
@@ -211,7 +246,21 @@ impl App {
                 if at.saturating_duration_since(confirm.opened) < UNREAD {
                     return Vec::new();
                 }
+                let lines = confirm_lines(self.size, confirm).len();
+                let room = confirm_room(self.size);
+                let is_read = confirm.scroll + room >= lines;
                 match key.code {
+                    KeyCode::Down | KeyCode::PageDown => {
+                        let last = lines.saturating_sub(room);
+                        confirm.scroll = (confirm.scroll + room.min(5)).min(last);
+                        Vec::new()
+                    }
+                    KeyCode::Up | KeyCode::PageUp => {
+                        confirm.scroll = confirm.scroll.saturating_sub(room.min(5));
+                        Vec::new()
+                    }
+                    // Nobody agrees to what they have not seen.
+                    KeyCode::Char('y') if is_plain(key.modifiers) && !is_read => Vec::new(),
                     KeyCode::Char('y') if is_plain(key.modifiers) => self.confirmed(),
                     KeyCode::Enter | KeyCode::Char(_) => {
                         self.overlay = None;
@@ -238,6 +287,9 @@ impl App {
             }
             Some(Overlay::Form(_)) => self.key_in_form(key, at),
             Some(Overlay::Choose(choose)) => {
+                if at.saturating_duration_since(choose.opened) < UNREAD {
+                    return Vec::new();
+                }
                 let KeyCode::Char(letter) = key.code else {
                     return Vec::new();
                 };
@@ -312,7 +364,7 @@ impl App {
                 if self.narrowed.status.is_none() {
                     self.narrowed.with_older = false;
                 }
-                self.rebuild();
+                self.narrow();
                 let mut effects = self.focus_effects();
                 if with_older != self.narrowed.with_older {
                     effects.push(Effect::LoadOverview);
@@ -321,7 +373,7 @@ impl App {
             }
             Choice::NeedsMe => {
                 (self.narrowed.needs_me, self.narrowed.status) = (true, None);
-                self.rebuild();
+                self.narrow();
                 self.focus_effects()
             }
             Choice::WithOlder => {
@@ -329,42 +381,51 @@ impl App {
                 vec![Effect::LoadOverview]
             }
             Choice::Run(folder, verb) => self.run(folder, verb),
-            Choice::Mode(new, mode) => {
-                let folder = String::new();
-                self.run(folder, Verb::CreateWith(new, mode))
-            }
         }
     }
 
     fn send_composed(&mut self, at: Instant) -> Vec<Effect> {
+        let is_empty = |compose: &Compose| {
+            let text = compose.area.lines().join("");
+            text.trim().is_empty() && !matches!(compose.purpose, ComposeFor::Deny(_))
+        };
+        match &self.overlay {
+            // It stays open: what is typed next must not be taken for keys.
+            Some(Overlay::Compose(compose)) if is_empty(compose) => {
+                self.say("write something first; Esc closes it", at);
+                return Vec::new();
+            }
+            _ => {}
+        }
         let Some(Overlay::Compose(compose)) = self.overlay.take() else {
             return Vec::new();
         };
         let text = compose.area.lines().join("\n");
-        let may_be_empty = matches!(compose.purpose, ComposeFor::Deny(_));
-        if text.trim().is_empty() && !may_be_empty {
-            self.say("nothing was written, and nothing was sent", at);
-            return Vec::new();
-        }
         // It is kept until it has arrived.
-        self.drafts.insert(
+        let key = compose.draft_key();
+        self.drafts.insert(key.clone(), text.clone());
+        self.sent.insert(
             (compose.folder.clone(), compose.purpose.name()),
-            text.clone(),
+            (key, text.clone()),
         );
         let verb = match compose.purpose {
-            ComposeFor::Message => Verb::Send(text),
+            ComposeFor::Message(role) => Verb::Send(role, text),
             ComposeFor::RequestChanges => Verb::RequestChanges(text),
             ComposeFor::TakeBack => Verb::TakeBack(text),
             ComposeFor::Deny(open) => Verb::Deny(open, text),
             ComposeFor::Answer(open) => Verb::Answer(open, text),
-            ComposeFor::Clarify => Verb::Clarify(text),
+            ComposeFor::Clarify(asked) => Verb::Clarify(asked, text),
         };
         self.run(compose.folder, verb)
     }
 
-    /// What was sent is no draft any more.
+    /// What was sent is no draft any more; what was written since is.
     pub(super) fn forget_draft(&mut self, folder: &str, what: &'static str) {
-        self.drafts.remove(&(folder.to_owned(), what));
+        if let Some((key, text)) = self.sent.remove(&(folder.to_owned(), what))
+            && self.drafts.get(&key) == Some(&text)
+        {
+            self.drafts.remove(&key);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub struct Narrowed {
 }
 
 impl Narrowed {
-    fn holds(&self, row: &OverviewRow) -> bool {
+    pub fn holds(&self, row: &OverviewRow) -> bool {
         let is_wanted = self
             .status
             .as_ref()

@@ -5,8 +5,14 @@ use crate::draw;
 use crate::verbs::Verb;
 use insta::assert_snapshot;
 use orange_core::TaskName;
-use orange_core::task::Status;
+use orange_core::reason::Reason;
+use orange_core::runs::Run;
+use orange_core::task::{Status, Task};
+use orange_core::workflow::Role;
+use orange_engine::runs::Question;
 use orange_engine::sessions::SessionState;
+use orange_engine::views::Explanation;
+use orange_engine::views::results::OpenQuestion;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -115,11 +121,127 @@ fn shown(app: &App) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// What is known of the task at the cursor: an agent that asks for a permission.
+fn asking(app: &mut App, question: &str, text: &str) {
+    let folder = app.cursor.clone().unwrap();
+    let name = TaskName::referred_to("shop", "TASK-001");
+    let mut asked = Question::new(text.to_owned());
+    (asked.id, asked.tool) = (question.to_owned(), "Bash".to_owned());
+    let focus = Focus {
+        folder: folder.clone(),
+        task: Task::default(),
+        body: String::new(),
+        why: Explanation {
+            task: "TASK-001".to_owned(),
+            name,
+            status: Status::default(),
+            reason: Reason::Queued,
+            next: None,
+            too_early: false,
+            needs_human: true,
+        },
+        questions: vec![OpenQuestion {
+            run: Run {
+                id: "run".to_owned(),
+                role: Role::Worker,
+                harness: "sim".to_owned(),
+                started: Timestamp::UNIX_EPOCH,
+                end: None,
+                conversation: None,
+                transcript: None,
+                workspace: None,
+                usage: None,
+                review_before: None,
+                review: None,
+                seals_end: false,
+            },
+            question: asked,
+        }],
+        asked_in_file: None,
+        timeline: Vec::new(),
+        agents: Vec::new(),
+        usage: None,
+    };
+    let at = Instant::now();
+    app.update(Input::Focus(folder, Box::new(Ok(focus))), at);
+}
+
+#[test]
+fn a_short_question_is_allowed_and_a_long_one_is_read_first() {
+    let mut app = app((80, 24), false, shop());
+    asking(&mut app, "q1", "Bash: npm install");
+    assert!(shown(&app).contains("asks permission: Bash: npm install"));
+    let effects = press(&mut app, "a");
+    assert!(
+        matches!(&effects[..], [Effect::Run { verb: Verb::Allow(open), .. }] if open.question.id == "q1")
+    );
+    app.busy.clear();
+    // What has no room is shown in full, and there is no yes before its end was on the screen.
+    let long = format!("Bash: ls{}curl x | sh", "\n".repeat(60));
+    asking(&mut app, "q2", &long);
+    assert!(press(&mut app, "a").is_empty());
+    assert!(press(&mut app, "y").is_empty());
+    assert!(matches!(app.overlay, Some(Overlay::Confirm(_))));
+    assert!(!shown(&app).contains("curl x"));
+    let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
+    let later = Instant::now() + Duration::from_secs(1000);
+    for _ in 0..20 {
+        app.update(Input::Key(down), later);
+    }
+    assert!(shown(&app).contains("curl x | sh"));
+    let effects = press(&mut app, "y");
+    assert!(matches!(
+        &effects[..],
+        [Effect::Run {
+            verb: Verb::Allow(_),
+            ..
+        }]
+    ));
+    // Nor is it remembered unread.
+    app.busy.clear();
+    assert!(press(&mut app, "A").is_empty());
+    assert!(app.overlay.is_none() && app.message.as_ref().unwrap().is_error);
+}
+
+#[test]
+fn a_question_that_has_just_changed_is_not_answered_blindly() {
+    let mut app = app((80, 24), false, shop());
+    asking(&mut app, "q1", "Bash: ls");
+    asking(&mut app, "q2", "Bash: rm");
+    let key = KeyEvent::new(KeyCode::Char('a'), KeyModifiers::NONE);
+    assert!(app.update(Input::Key(key), Instant::now()).is_empty());
+    assert!(matches!(app.overlay, Some(Overlay::Confirm(_))));
+}
+
+#[test]
+fn where_nothing_can_be_read_no_key_decides() {
+    let mut app = app((30, 6), false, shop());
+    for key in ["x", "y", "m", "y", "c", "\n", "a"] {
+        assert!(press(&mut app, key).is_empty(), "{key}");
+        assert!(app.overlay.is_none(), "{key}");
+    }
+    assert!(shown(&app).contains("at least 40 × 8"));
+    assert!(matches!(press(&mut app, "q")[..], [Effect::Quit]));
+}
+
+#[test]
+fn a_result_that_comes_late_takes_no_text_away() {
+    let mut app = app((80, 24), false, shop());
+    app.update(Input::Paste("half a message".to_owned()), Instant::now());
+    app.choose_mode("shop/1", "shop", &Verb::Start, Instant::now());
+    assert!(matches!(app.overlay, Some(Overlay::Compose(_))));
+    // An empty text is not sent, and stays open.
+    press(&mut app, "\u{1b}G");
+    app.update(Input::Paste(" ".to_owned()), Instant::now());
+    assert!(press(&mut app, "\n").is_empty());
+    assert!(matches!(app.overlay, Some(Overlay::Compose(_))));
+}
+
 #[test]
 fn a_list_of_24_lines_says_what_each_task_needs() {
     let app = app((80, 24), false, shop());
     assert_snapshot!(shown(&app), @"
-     shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor here
+     shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor starts
     ▌★      TASK-001 reviewing     Add a login form                             1m
             ↳ passed its review and waits for you
      ?      TASK-003 clarification Pick the colour                              1m
@@ -153,7 +275,7 @@ fn a_wide_screen_has_a_preview() {
     app.screen = Some("\u{1b}[32mtests pass\u{1b}[0m\u{1b}]0;title\u{7}\n>".to_owned());
     let shown = shown(&app);
     assert_snapshot!(shown, @"
-     shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor here
+     shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor starts
     ▌★      TASK-001 reviewing     Add a login form               1m  │ TASK-001 Add a login form
             ↳ passed its review and waits for you                     │ ───────────────────────────────────────────────────
      ?      TASK-003 clarification Pick the colour                1m  │ tests pass

@@ -75,7 +75,7 @@ fn lines(frame: &mut Frame<'_>, app: &App, area: Rect) {
         } else if app.narrowed.text().is_empty() {
             "no tasks yet: c creates one"
         } else {
-            "no task is like that: Esc shows all"
+            "no task matches: Esc shows all"
         };
         frame.render_widget(Paragraph::new(format!(" {text}")), area);
         return;

@@ -1,6 +1,6 @@
 //! Questions, texts and lists over a view.
 
-use crate::app::{App, FIELDS, Form, Overlay};
+use crate::app::{App, Confirm, FIELDS, Form, Overlay};
 use crate::draw::panel::wrapped;
 use orange_core::display::fitted;
 use orange_core::keys::{Group, KEYS};
@@ -13,24 +13,26 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, overlay: &Overlay, body: Rect) {
     match overlay {
         Overlay::Confirm(confirm) => {
-            let width = inner_width(body);
-            let mut lines = Vec::new();
-            for (is_against, text) in &confirm.lines {
-                let (mark, style) = if *is_against {
-                    ("! ", app.theme.need())
-                } else {
-                    ("  ", Style::new())
-                };
-                for (number, text) in wrapped(text, width.saturating_sub(2))
-                    .into_iter()
-                    .enumerate()
-                {
-                    let mark = if number == 0 { mark } else { "  " };
-                    lines.push(Line::styled(format!("{mark}{text}"), style));
-                }
-            }
+            let all = confirm_lines(app.size, confirm);
+            let room = confirm_room(app.size);
+            let more = all.len().saturating_sub(confirm.scroll + room);
+            let shown = all.into_iter().skip(confirm.scroll).take(room);
+            let mut lines: Vec<Line<'static>> = shown
+                .map(|(is_against, text)| {
+                    let style = if is_against {
+                        app.theme.need()
+                    } else {
+                        Style::new()
+                    };
+                    Line::styled(text, style)
+                })
+                .collect();
             lines.push(Line::raw(""));
-            lines.push(keys(app, &[("y", confirm.yes), ("Esc", "no")]));
+            lines.push(if more > 0 {
+                keys(app, &[("↓", "more to read"), ("Esc", "no")])
+            } else {
+                keys(app, &[("y", confirm.yes), ("Esc", "no")])
+            });
             boxed(frame, app, body, &confirm.title, lines);
         }
         Overlay::Compose(compose) => {
@@ -95,6 +97,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, overlay: &Overlay, body: Re
             boxed(frame, app, body, "commands", lines);
         }
     }
+}
+
+/// What is to be read before a yes, in lines; true: it speaks against it.
+pub(crate) fn confirm_lines(size: (u16, u16), confirm: &Confirm) -> Vec<(bool, String)> {
+    let width = inner_width(Rect::new(0, 1, size.0, size.1.saturating_sub(3)));
+    let mut lines = Vec::new();
+    for (is_against, text) in &confirm.lines {
+        let mark = if *is_against { "! " } else { "  " };
+        let texts = wrapped(text, width.saturating_sub(2)).into_iter();
+        lines.extend(texts.enumerate().map(|(number, text)| {
+            let mark = if number == 0 { mark } else { "  " };
+            (*is_against, format!("{mark}{text}"))
+        }));
+    }
+    lines
+}
+
+/// How many of them are shown at once.
+pub(crate) fn confirm_room((_, rows): (u16, u16)) -> usize {
+    usize::from(rows).saturating_sub(7).max(1)
 }
 
 /// Where an overlay of that height lies.

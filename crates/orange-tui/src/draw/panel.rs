@@ -15,7 +15,7 @@ pub(super) fn rule(frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// Words in lines of a width.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let text = clean_block(text);
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -25,7 +25,7 @@ pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
             continue;
         }
         lines.extend(
-            textwrap::wrap(&line, width.max(10))
+            textwrap::wrap(&line, width.max(1))
                 .into_iter()
                 .map(|line| line.into_owned()),
         );

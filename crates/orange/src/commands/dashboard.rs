@@ -1,6 +1,6 @@
 //! `orange` alone and `orange dashboard`: the terminal dashboard.
 
-use super::task::place::program::{Program, editor, no_editor};
+use super::task::place::program::{Program, editor};
 use crate::completion::projects;
 use crate::question;
 use crate::session::Session;
@@ -49,7 +49,8 @@ pub(crate) fn run(session: &Session, args: &DashboardArgs) -> Result<()> {
         let registry = session.call.projects()?;
         orange_engine::projects::named(&registry, name)?;
     }
-    let here = here(session)?;
+    let is_named = args.all_projects || !args.project.is_empty();
+    let here = here(session, !is_named)?;
     let projects = match (&here, args.all_projects) {
         _ if !args.project.is_empty() => args.project.clone(),
         (Some(here), false) => vec![here.clone()],
@@ -73,11 +74,11 @@ pub(crate) fn run(session: &Session, args: &DashboardArgs) -> Result<()> {
 }
 
 /// The project that the person is in; a repository that is none yet is registered if they want that.
-fn here(session: &Session) -> Result<Option<String>> {
+fn here(session: &Session, asks: bool) -> Result<Option<String>> {
     if let Some(project) = find::project_at(&session.call, &session.folder)? {
         return Ok(Some(project));
     }
-    let Some(repository) = git::repository_of(&session.folder)? else {
+    let Some(repository) = git::repository_of(&session.folder)?.filter(|_| asks) else {
         return Ok(None);
     };
     let question = format!(
@@ -110,8 +111,10 @@ fn edit(text: &str) -> Result<String> {
         .with(file.path())
         .for_a_person()
         .run()?;
-    if !ended.success() {
-        return Err(no_editor(&line, "it ended with an error"));
+    if ended.success() {
+        return std::fs::read_to_string(file.path()).map_err(failed);
     }
-    std::fs::read_to_string(file.path()).map_err(failed)
+    let (_, path) = file.keep().map_err(|error| failed(error.error))?;
+    Err(err!(Failed, "the editor ended with an error")
+        .hint(format!("what was written is in {}", path.display())))
 }

@@ -74,6 +74,8 @@ fn what_happens_elsewhere_shows_and_only_the_question_that_was_seen_is_answered(
     env.until("the first one is not shown any more", || {
         !looker.shows().contains("May I deploy?")
     });
+    looker.until_shown("its worker asks permission: May I clean up?");
+    looker.until_question_is_read();
     looker.press(&["a"]);
     env.until_count(&task, "agent.answered", 2);
     let answers: Vec<String> = task

@@ -5,6 +5,7 @@ use crate::env::TestTask;
 use crate::merges::Merges;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, Instant};
 
 /// Who starts git, seen from a hook.
 const ORANGE: &str = "$(cut -d' ' -f4 /proc/$PPID/stat)";
@@ -47,17 +48,24 @@ fn between(env: &Merges, script: &str) {
     env.hook(&env.shop(), "reference-transaction", &script);
 }
 
-/// Takes the hook away. The locks of a git that was killed are gone by then.
+/// Takes the hook away. The locks of a git that was killed are gone by then, or with the first command after its end: it is
+/// killed after its Orange, and may live on for a moment.
 fn clear_away(env: &Merges) {
     let git = env.shop().join(".git");
     fs::remove_file(git.join("hooks/reference-transaction")).unwrap();
-    for left in [
-        "HEAD.lock",
-        "refs/heads/main.lock",
-        "index.lock",
-        "index.orange",
-    ] {
-        assert!(!git.join(left).exists(), "{left}");
+    let left = || {
+        let names = [
+            "HEAD.lock",
+            "refs/heads/main.lock",
+            "index.lock",
+            "index.orange",
+        ];
+        names.into_iter().find(|name| git.join(name).exists())
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while let Some(name) = left() {
+        assert!(Instant::now() < deadline, "{name}");
+        env.orange(["task", "list"]).ok();
     }
 }
 

@@ -142,8 +142,8 @@ pub(crate) fn at_rest(env: &Env, label: &str) {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Heads {
     OnTheirBranch,
-    /// Somebody worked there without a branch.
-    MayBeDetached,
+    /// Somebody worked there without a branch, or renamed it.
+    AsTheWorkLeftThem,
 }
 
 #[track_caller]
@@ -213,9 +213,8 @@ fn the_pool_agrees(env: &Env, label: &str, heads: Heads) {
                 .strip_prefix("shop/")
                 .unwrap();
             let on = format!("# branch.head {task}\n");
-            let detached = status.contains("# branch.head (detached)\n");
             assert!(
-                status.contains(&on) || (detached && heads == Heads::MayBeDetached),
+                status.contains(&on) || heads == Heads::AsTheWorkLeftThem,
                 "{label}: {slot}: {status}"
             );
             let link = fs::read_link(folder.join("TASK.md"));

@@ -53,7 +53,7 @@ struct World {
     env: Env,
     task: Option<String>,
     /// The work of this task goes on without a branch.
-    detached: bool,
+    moved: bool,
     /// Grows with everything that gets a name or a content of its own.
     count: usize,
     commits: BTreeSet<String>,
@@ -71,7 +71,7 @@ impl World {
         World {
             env,
             task: None,
-            detached: false,
+            moved: false,
             count: 0,
             commits: BTreeSet::new(),
             contents: BTreeSet::new(),
@@ -156,8 +156,8 @@ impl World {
             command.output().unwrap();
             let label = format!("{arguments:?} killed at {hit}");
             // Killed before anything changed, the slot is still as the work left it.
-            let heads = if self.detached {
-                Heads::MayBeDetached
+            let heads = if self.moved {
+                Heads::AsTheWorkLeftThem
             } else {
                 Heads::OnTheirBranch
             };
@@ -186,7 +186,7 @@ impl World {
         };
         self.note_contents();
         self.insist(&key, &["task", "cancel", &key, "--yes"], kill, "cancelled");
-        self.detached = false;
+        self.moved = false;
         self.everything_is_there();
     }
 
@@ -234,11 +234,12 @@ impl World {
             Step::RenameBranch => {
                 if !self.says(&["branch", "--show-current"]).is_empty() {
                     self.git(&["branch", "--move", &format!("renamed-{number}")]);
+                    self.moved = true;
                 }
             }
             Step::DetachAndCommit => {
                 self.git(&["checkout", "--quiet", "--detach"]);
-                self.detached = true;
+                self.moved = true;
                 self.git(&["commit", "--quiet", "--allow-empty", &message]);
             }
             Step::Reset => {
@@ -303,6 +304,16 @@ fn no_work_is_ever_lost() {
     if let Err(error) = outcome {
         panic!("{error}");
     }
+}
+
+#[test]
+fn a_renamed_branch_survives_a_kill_before_anything_changed() {
+    let kill = Some(1);
+    lived_through(&[
+        Step::RenameBranch,
+        Step::Cancel { kill },
+        Step::Start { kill: None },
+    ]);
 }
 
 #[test]

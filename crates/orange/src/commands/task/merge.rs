@@ -61,6 +61,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         push: (args.push || args.no_push).then_some(args.push),
         force: args.force,
         agreed: None,
+        expected: None,
     };
     if !args.force && asks(session, false) {
         let plan = merge::merge_plan(&session.call, place.clone(), &wish)?;
