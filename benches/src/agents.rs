@@ -10,14 +10,15 @@ use crate::Result;
 use crate::report::Row;
 use crate::scratch::Scratch;
 
-pub(crate) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
-    let mut rows = starting::spawn(scratch)?;
-    rows.extend(starting::create(scratch)?);
-    rows.extend(starting::exit(scratch)?);
-    rows.extend(lifecycle::rows(scratch)?);
-    rows.extend(many::rows(scratch)?);
-    Ok(rows)
-}
+type Measure = fn(&Scratch) -> Result<Vec<Row>>;
+
+pub(crate) const ROWS: [(&str, Measure); 5] = [
+    ("spawn", starting::spawn),
+    ("create", starting::create),
+    ("exit", starting::exit),
+    ("lifecycle", lifecycle::rows),
+    ("monitor", many::rows),
+];
 
 /// The same with real agent CLIs, where they are installed.
 pub(crate) fn harnesses(scratch: &Scratch) -> Result<Vec<Row>> {

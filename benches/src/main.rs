@@ -23,7 +23,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth (default: all).";
+ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth (default: all).
+spawn, create, exit, lifecycle and monitor are those of agents.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,6 +54,7 @@ fn bench(arguments: &[String]) -> Result<()> {
             | "workspaces" | "merge" | "agents" | "harnesses" | "growth" => {
                 wanted.push(word.as_str())
             }
+            name if agents::ROWS.iter().any(|(row, _)| *row == name) => wanted.push(name),
             _ => return Err(USAGE.into()),
         }
     }
@@ -81,8 +83,10 @@ fn bench(arguments: &[String]) -> Result<()> {
     if wants("merge") {
         rows.extend(merge::rows(&scratch)?);
     }
-    if wants("agents") {
-        rows.extend(agents::rows(&scratch)?);
+    for (name, measure) in agents::ROWS {
+        if wants("agents") || wants(name) {
+            rows.extend(measure(&scratch)?);
+        }
     }
     if wants("harnesses") {
         rows.extend(agents::harnesses(&scratch)?);

@@ -242,7 +242,7 @@ const NOTES: &str = "\
   reviewer that passes it. The script does `git switch -c`, `tmux new-session`, waits for the worker's last step, opens
   the reviewer's window, waits, closes it; its agents take the same steps, but touch a file where ours call `orange`.
 - *monitor's tick*: in process, with 500 tasks whose agents (`sleep`, each beside a real `run-agent`) are alive in 500
-  sessions. Calls of tmux are counted in an `orange watch --once` with a `tmux` of our own first on the PATH.
+  sessions, after the look that each new run gets some seconds after its start. Calls of tmux are counted in an `orange watch --once` with a `tmux` of our own first on the PATH.
 - *growth* of a list or a rebuild is the time per task; of a command on one task, the time.
 - `orange` and the floors are processes, started and waited for by the benchmark, except for the rescue
   and for the status change *in process*, where both sides are loops.
