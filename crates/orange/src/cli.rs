@@ -44,9 +44,16 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Everything that can be typed, with its help.
+/// Everything that can be typed, with the arguments of every command.
+fn whole() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// The same with its help.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = whole();
     // Of the verbs of `task` only the daily ones are listed a second time.
     let verbs = of_tasks(&command);
     let command = command.mut_subcommands(|below| {
@@ -78,7 +85,9 @@ fn is_help(kind: ErrorKind) -> bool {
     )
 }
 
+// Only the arguments of the command that is given are put together; see `whole`.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Register repositories and look at them
     #[command(
@@ -141,8 +150,7 @@ pub(crate) enum Command {
     Man(man::ManArgs),
     Completions(completions::CompletionsArgs),
     New(Box<task::create::NewArgs>),
-    /// List tasks (short for `task list`)
-    Ls(Box<task::list::ListArgs>),
+    Ls(Box<task::list::LsArgs>),
     // The same verbs as those of `task`, which can be left out.
     #[command(flatten)]
     Verb(Box<task::TaskCommand>),

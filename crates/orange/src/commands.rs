@@ -75,7 +75,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Watch(args) => watch::run(&open()?, &args),
         Command::Dashboard(args) => dashboard::run(&open()?, &args),
         Command::Inbox(args) => inbox::run(&open()?, &args),
-        Command::Ls(args) => task::list::run(&open()?, &args),
+        Command::Ls(args) => task::list::run(&open()?, &args.list),
     }
 }
 

@@ -3,9 +3,9 @@
 
 use crate::help::is_shown;
 use crate::ui::command;
+use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory};
 use orange_core::suggest::nearest;
 use orange_core::task::{Status, WorkflowName};
 use orange_core::workflow::Workflow;
@@ -56,7 +56,7 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
 /// For a command that is not there: the whole line with the one that was meant.
 fn of_command(typed: &str, arguments: &[OsString]) -> Option<String> {
     let position = arguments.iter().skip(1).position(|word| word == typed)? + 1;
-    let root = super::Cli::command();
+    let root = super::whole();
     let (path, command) = named(&root, arguments.get(1..position)?);
     let meant = match (path.as_slice(), typed) {
         ([], "init" | "add" | "register") => {
@@ -82,7 +82,7 @@ fn of_option(unknown: &str, arguments: &[OsString]) -> Option<String> {
     };
     let mut words = arguments.iter().skip(1);
     let position = words.position(|word| word.to_str().is_some_and(is_it))? + 1;
-    let root = super::Cli::command();
+    let root = super::whole();
     let (_, command) = named(&root, arguments.get(1..)?);
     let known = command.get_arguments().chain(root.get_arguments());
     let known = known.filter(|known| !known.is_hide_set() || known.is_global_set());

@@ -32,6 +32,7 @@ use orange_core::workflow::{Tone, Workflow};
 use orange_engine::Result;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum TaskCommand {
     Create(create::CreateArgs),
     List(list::ListArgs),

@@ -86,6 +86,13 @@ pub(crate) struct ListArgs {
     limit: Option<usize>,
 }
 
+/// List tasks (short for `task list`)
+#[derive(Debug, Args)]
+pub(crate) struct LsArgs {
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
 pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
     let mut projects = args.project.clone();
     if projects.is_empty() && !args.all_projects {
