@@ -213,7 +213,20 @@ fn merges_of_four_processes_land_once_each_and_leave_the_user_alone() {
                             };
                             let words = ["task", "merge", &key, "--strategy", strategy];
                             let output = race.env.run(&words);
-                            assert!(output.status.success(), "{label}: {key}: {}", told(&output));
+                            // What the checkout looks like tells how it came to that.
+                            let looks = || {
+                                let words = ["diff", "HEAD", "--", "shared.txt"];
+                                let repository = race.env.repository();
+                                let status = ["status", "--porcelain=v2", "--branch"];
+                                let status = race.env.git_says(repository, &status);
+                                format!("{status}\n{}", race.env.git_says(repository, &words))
+                            };
+                            assert!(
+                                output.status.success(),
+                                "{label}: {key}: {}\n{}",
+                                told(&output),
+                                looks()
+                            );
                             merged.fetch_add(1, Ordering::SeqCst);
                         }
                     })
