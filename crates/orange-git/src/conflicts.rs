@@ -25,7 +25,8 @@ pub enum Trial {
 const UNNAMED: &str = "(no file named)";
 
 /// Tries to merge each pair (target, branch), in their order. The trees that git writes go into `scratch`, an empty folder:
-/// in the repository they would pile up until its next `git gc`.
+/// in the repository they would pile up until its next `git gc`. How a file is merged, `.gitattributes` of the target say, as at
+/// the real merge (git 2.41 and newer); a merge driver of its own is not started, and its files count as any text.
 pub fn trial_merges(
     repository: &Path,
     pairs: &[(&str, &str)],
@@ -39,18 +40,42 @@ pub fn trial_merges(
     if pairs.is_empty() {
         return Ok(Vec::new());
     }
+    let objects = objects_of(repository)?;
+    make_repository(scratch, pairs)?;
+    keep_shallow(&objects, scratch)?;
+    let mut trials = Vec::new();
+    // Attributes are read from one commit for a whole process. Branches of a repository seldom have several targets.
+    for pairs in pairs.chunk_by(|one, other| one.0 == other.0) {
+        trials.extend(of_one_target(pairs, scratch, &objects, until)?);
+        if trials.last() == Some(&Trial::NotReached) {
+            break;
+        }
+    }
+    trials.resize(pairs.len(), Trial::NotReached);
+    Ok(trials)
+}
+
+fn of_one_target(
+    pairs: &[(&str, &str)],
+    scratch: &Path,
+    objects: &Path,
+    until: Instant,
+) -> Result<Vec<Trial>> {
     let input: String = pairs
         .iter()
         .map(|(onto, head)| format!("{onto} {head}\n"))
         .collect();
-    let objects = objects_of(repository)?;
-    make_repository(scratch, pairs)?;
+    let target = pairs.first().map_or("", |(onto, _)| onto);
     let git = Git::found_from(scratch).quiet().without_terminal();
     let said = within(git.setting("core.attributesFile=/dev/null"), Some(until))
         .env("GIT_DIR", scratch)
         .env("GIT_ATTR_NOSYSTEM", "1")
+        .env("GIT_ATTR_SOURCE", target)
+        // A merge driver would be named there.
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&objects))
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(objects))
         .args(["merge-tree", "--write-tree", "--name-only", "--no-messages"])
         .arg("--stdin")
         .input(input)
@@ -77,6 +102,17 @@ fn make_repository(folder: &Path, pairs: &[(&str, &str)]) -> Result<()> {
         .and_then(|()| fs::write(folder.join("config"), config))
         .and_then(|()| fs::write(folder.join("HEAD"), "ref: refs/heads/none\n"));
     made.map_err(|error| Error::io("prepare", folder, &error))
+}
+
+/// A clone that is not whole says at which commits it ends; without that git looks for commits that are not there.
+fn keep_shallow(objects: &Path, scratch: &Path) -> Result<()> {
+    let ends = objects.with_file_name("shallow");
+    match fs::copy(&ends, scratch.join("shallow")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("read", &ends, &error))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Where the repository keeps its objects; read from the disk where that is enough.
@@ -198,6 +234,57 @@ mod tests {
             [files(&["a", "b"]), Trial::Failed, Trial::NotReached]
         );
         assert!(trial_merges(folder, &[("--all", &both)], scratch.path(), until).is_err());
+    }
+
+    #[test]
+    fn attributes_of_the_target_count_and_a_shallow_clone_is_no_trouble() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = &place.path().join("whole");
+        fs::create_dir(folder).unwrap();
+        git(folder, &["init", "-q", "-b", "main"]);
+        commit(folder, &[("x", "1\n")]);
+        let attributes = "CHANGES merge=union\n";
+        let root = commit(
+            folder,
+            &[(".gitattributes", attributes), ("CHANGES", "0\n")],
+        );
+        git(folder, &["checkout", "-q", "-b", "work"]);
+        let work = commit(folder, &[("CHANGES", "0\nmine\n"), ("x", "mine\n")]);
+        git(folder, &["checkout", "-q", "-b", "other", &root]);
+        let other = commit(folder, &[("CHANGES", "0\nother\n")]);
+        git(folder, &["checkout", "-q", "main"]);
+        let main = commit(folder, &[("CHANGES", "0\nyours\n"), ("x", "yours\n")]);
+        let url = format!("file://{}", folder.display());
+        git(
+            place.path(),
+            &[
+                "clone",
+                "-q",
+                "--depth",
+                "2",
+                "--no-single-branch",
+                &url,
+                "shallow",
+            ],
+        );
+        let until = Instant::now() + Duration::from_secs(600);
+        for folder in [folder, &place.path().join("shallow")] {
+            let scratch = tempfile::tempdir().unwrap();
+            let pairs = [
+                (main.as_str(), other.as_str()),
+                (&main, &work),
+                (&other, &work),
+            ];
+            let trials = trial_merges(folder, &pairs, scratch.path(), until).unwrap();
+            let files =
+                |names: &[&str]| Trial::Files(names.iter().map(|&name| name.into()).collect());
+            assert_eq!(
+                trials,
+                [files(&[]), files(&["x"]), files(&[])],
+                "{}",
+                folder.display()
+            );
+        }
     }
 
     #[test]
