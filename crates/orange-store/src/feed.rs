@@ -25,6 +25,9 @@ pub const FEED_BEFORE: &str = "feed.jsonl.1";
 const RESCAN_INTERVAL: Duration = Duration::from_secs(30);
 /// The shortest time between two rescans, should reports be lost again and again.
 const RESCAN_GAP: Duration = Duration::from_millis(500);
+/// So many tasks are watched for edits by hand, the first ones that are named: watches of files are few, and other programs of the
+/// user need some. Of the rest, edits by hand show at the next rescan.
+const MOST_WATCHED: usize = 1000;
 /// How often feed.jsonl is looked at where the system reports no changes of files.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -75,12 +78,16 @@ impl Feed {
         }
     }
 
-    /// Watches the files of these tasks and of no others: those that are not over, by their folders (`project/name`).
-    pub fn watch_tasks(&mut self, folders: impl IntoIterator<Item = String>) {
-        self.tasks = folders.into_iter().collect();
+    /// Watches the files of these tasks and of no others: those that are not over, by their folders (`project/name`), the ones
+    /// that matter most first. Returns true if some of them were not watched before: what was read of those may have changed
+    /// since.
+    pub fn watch_tasks(&mut self, folders: impl IntoIterator<Item = String>) -> bool {
+        let before = std::mem::take(&mut self.tasks);
+        self.tasks = folders.into_iter().take(MOST_WATCHED).collect();
         if let Some(watches) = &mut self.watches {
             watches.watch_tasks(&self.tasks);
         }
+        !self.tasks.is_subset(&before)
     }
 
     /// Returns true if the system does not report changes of files: a limit is reached, or there is no home yet. Commits still

@@ -145,10 +145,12 @@ pub(crate) fn feed(call: &Call, tell: Sender<Input>) -> Sender<Vec<String>> {
     let mut feed = Feed::open(call.store());
     thread::spawn(move || {
         loop {
+            let mut is_news = false;
             while let Ok(folders) = asked.try_recv() {
-                feed.watch_tasks(folders);
+                // Between the look that found them and now they may have been edited.
+                is_news |= feed.watch_tasks(folders);
             }
-            let is_news = match feed.next(FOLDERS) {
+            is_news |= match feed.next(if is_news { Duration::ZERO } else { FOLDERS }) {
                 Change::Tasks(_) | Change::Runs | Change::Rescan => true,
                 Change::Nothing => false,
             };

@@ -60,6 +60,8 @@ pub(super) struct Watches {
     inbox: Arc<Inbox>,
     /// The folders of tasks that are watched.
     tasks: BTreeSet<String>,
+    /// Those that were to be watched when the system allowed no more: the same ones are not tried again.
+    refused: Option<BTreeSet<String>>,
 }
 
 impl Watches {
@@ -85,6 +87,7 @@ impl Watches {
             watcher,
             inbox,
             tasks: BTreeSet::new(),
+            refused: None,
         };
         watches.watch_runs();
         Ok(watches)
@@ -115,6 +118,7 @@ impl Watches {
         }
         for folder in std::mem::take(&mut signals.gone) {
             if self.tasks.remove(&folder) {
+                self.refused = None;
                 let _ = self.watcher.unwatch(&self.path_of(&folder));
                 signals.tasks.insert(folder);
             }
@@ -125,9 +129,10 @@ impl Watches {
 
     /// Watches the folders of these tasks and of no others.
     pub(super) fn watch_tasks(&mut self, wanted: &BTreeSet<String>) {
-        if self.tasks == *wanted {
+        if self.tasks == *wanted || self.refused.as_ref() == Some(wanted) {
             return;
         }
+        self.refused = None;
         let before = std::mem::take(&mut self.tasks);
         for folder in before.difference(wanted) {
             let _ = self.watcher.unwatch(&self.path_of(folder));
@@ -142,6 +147,7 @@ impl Watches {
                 Ok(()) => drop(self.tasks.insert(folder.clone())),
                 Err(error) if is_limit(&error) => {
                     tracing::debug!(%error, "edits of some tasks are noticed late");
+                    self.refused = Some(wanted.clone());
                     return;
                 }
                 Err(error) => tracing::debug!(%error, folder, "not watched"),
