@@ -19,6 +19,14 @@ enum Shape {
     Block,
 }
 
+/// A summary for one line of a terminal, or that there is none yet.
+pub fn summary(text: &str) -> Cow<'_, str> {
+    match text {
+        "" => Cow::Borrowed("(no summary yet)"),
+        text => clean(text),
+    }
+}
+
 /// Makes `text` safe for one line of a terminal.
 ///
 /// Agents and files decide what is in the text. Escape sequences could recolour or retitle the

@@ -68,7 +68,7 @@ use crate::choice;
 use crate::gate::Gate;
 use crate::task::{Task, WorkflowName};
 pub use hook::{Hook, HookEntry, Prompt, hooks_for};
-pub use status::{BlockedReason, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
+pub use status::{BlockedReason, BoardColumn, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
 
 choice! {
     /// What an agent process was started as.
@@ -274,6 +274,27 @@ impl Workflow {
         match name {
             WorkflowName::Interactive => &interactive::INTERACTIVE,
         }
+    }
+
+    /// The tables of workflows that a task can have.
+    pub fn in_use() -> impl Iterator<Item = &'static Workflow> {
+        WorkflowName::ALL.iter().map(|name| Workflow::named(*name))
+    }
+
+    /// The statuses of those, each once.
+    pub fn statuses_in_use() -> Vec<&'static StatusInfo> {
+        let mut found: Vec<&StatusInfo> = Vec::new();
+        for info in Workflow::in_use().flat_map(|table| table.statuses) {
+            if !found.iter().any(|known| known.status == info.status) {
+                found.push(info);
+            }
+        }
+        found
+    }
+
+    /// Whether a task can have this status.
+    pub fn is_in_use(status: Status) -> bool {
+        Workflow::in_use().any(|table| table.has(status))
     }
 
     pub fn has(&self, status: Status) -> bool {

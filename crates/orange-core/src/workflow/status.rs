@@ -1,9 +1,10 @@
 //! A status and everything that depends on it: one row of columns per status, keyed by the reason where a task is blocked.
 
 use super::interactive::prompt::PromptName;
-use super::{Role, Workflow, interactive, phased};
+use super::{Intent, Role, Workflow, interactive, phased};
 use crate::choice;
 use crate::gate::Gate;
+use crate::task::Task;
 
 choice! {
     /// Where a task stands. Both workflows' words, because files, lists and dependencies share them.
@@ -199,6 +200,34 @@ impl Status {
     pub fn phrase(self) -> String {
         let phrase = self.info().phrase.map(str::to_owned);
         phrase.unwrap_or_else(|| format!("is {self}"))
+    }
+}
+
+choice! {
+    /// A column of a board: whose turn it is.
+    pub enum BoardColumn ("column of the board") {
+        Queue = "queue", Working = "working", NeedsYou = "needs you", Review = "review", Done = "done",
+    }
+}
+
+impl BoardColumn {
+    /// The column of a task; without a status it is damaged. `needs_me`: it waits for a person.
+    pub fn of(place: Option<(Status, Option<BlockedReason>)>, needs_me: bool) -> BoardColumn {
+        let Some((status, blocked_reason)) = place else {
+            return BoardColumn::NeedsYou;
+        };
+        let task = Task {
+            status,
+            blocked_reason,
+            ..Task::default()
+        };
+        match info_for(status, blocked_reason).kind {
+            Kind::Over => BoardColumn::Done,
+            _ if task.offers(Intent::Merge) => BoardColumn::Review,
+            _ if needs_me => BoardColumn::NeedsYou,
+            Kind::Waiting => BoardColumn::Queue,
+            Kind::Active => BoardColumn::Working,
+        }
     }
 }
 

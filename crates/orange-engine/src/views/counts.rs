@@ -6,7 +6,7 @@ use crate::index::counts::{Attended, Count, Counts, DAMAGED, QUEUED};
 use crate::sessions::lost_workspace::lost_workspaces;
 use crate::sessions::{self, SessionState};
 use crate::views::list;
-use orange_core::task::{Status, WorkflowName};
+use orange_core::task::Status;
 use orange_core::workflow::{Kind, Workflow};
 use std::cell::OnceCell;
 
@@ -20,8 +20,8 @@ pub struct Standing {
 
 /// What a task can count as, with the name of its number. What has not been started can be queued as well.
 pub fn kinds() -> impl Iterator<Item = (String, &'static str)> {
-    let workflow = Workflow::named(WorkflowName::Interactive);
-    let kinds = workflow.statuses.iter().flat_map(|info| {
+    let statuses = Workflow::statuses_in_use().into_iter();
+    let kinds = statuses.flat_map(|info| {
         let queued = (info.kind == Kind::Waiting).then_some(QUEUED);
         std::iter::once(info.status.as_str()).chain(queued)
     });

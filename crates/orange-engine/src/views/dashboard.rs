@@ -14,10 +14,11 @@ use crate::views::list::{self, Checks, TaskRow};
 use crate::views::questions::{open_questions, questions_in_file};
 use crate::views::results::OpenQuestion;
 use crate::views::why::{self, Explanation};
-use crate::views::{row_note, task};
+use crate::views::{inbox, row_note, task};
 use crate::{settings, workspaces};
 use orange_core::task::{Status, Task};
 use orange_core::usage::Usage;
+use orange_core::workflow::BoardColumn;
 use orange_core::{TaskName, Text, Timestamp};
 use std::collections::HashMap;
 
@@ -57,26 +58,33 @@ pub struct OverviewRow {
     pub note: Option<Text>,
     pub is_damaged: bool,
     pub needs_me: bool,
+    pub column: BoardColumn,
+    /// The tasks that it waits for, as it names them.
     pub waits_for: Vec<String>,
     pub checks: Option<Checks>,
     pub diff: Option<DiffStat>,
     pub usage: Option<Usage>,
     pub updated: Timestamp,
+    /// Since when it waits for a person; where it does not, the last change.
+    pub since: Timestamp,
 }
 
 impl OverviewRow {
     /// Where it stands in a list: what needs a person first, the longest wait first; then by status, what changed last first.
     pub fn order(&self) -> impl Ord + use<> {
         let rank = self.status.map_or(0, |status| status.info().rank);
-        let second = self.updated.as_second();
-        let recent = if self.needs_me { second } else { -second };
-        (!self.needs_me, if self.needs_me { 0 } else { rank }, recent)
+        if self.needs_me {
+            return (false, 0, self.since.as_second());
+        }
+        (true, rank, -self.updated.as_second())
     }
 }
 
 /// Tasks of these projects; of all, if none is named.
 pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Overview> {
     let config = settings::config(call)?;
+    // Something changed, or nobody would ask; a look of a moment ago may not have seen it.
+    call.index()?.look_again();
     let filter = Filter {
         projects: projects.to_vec(),
         all: with_older,
@@ -88,13 +96,19 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
     let live = sessions::live_and_adopted_agents(call);
     let slots = held_slots(call);
     let mut looks = row_note::MOST_LOOKS;
+    let mut waits = row_note::MOST_LOOKS;
     let rows: Vec<OverviewRow> = listing
         .rows
         .iter()
         .map(|listed| {
             let shown = TaskRow::of(listed, &live);
             let note = row_note::below_row(call, &shown, &mut looks);
-            row(listed, &shown, note, slots.get(&listed.id).copied())
+            let mut row = row(listed, &shown, note, slots.get(&listed.id).copied());
+            if row.needs_me && waits > 0 {
+                waits -= 1;
+                row.since = inbox::waits_since(call, listed).unwrap_or(row.since);
+            }
+            row
         })
         .collect();
     let wanted = |name: &String| projects.is_empty() || projects.contains(name);
@@ -119,6 +133,7 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
 
 fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u32>) -> OverviewRow {
     let is_damaged = listed.damaged.is_some();
+    let status = shown.status.filter(|_| !is_damaged);
     OverviewRow {
         folder: listed.folder.clone(),
         name: listed.name(),
@@ -128,7 +143,7 @@ fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u3
         },
         project: listed.project.clone(),
         branch: listed.branch.clone(),
-        status: shown.status.filter(|_| !is_damaged),
+        status,
         word: if is_damaged {
             "damaged".to_owned()
         } else {
@@ -140,11 +155,17 @@ fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u3
         note,
         is_damaged,
         needs_me: listed.needs_me,
-        waits_for: listed.waits_for.clone(),
+        column: BoardColumn::of(status.map(|status| (status, None)), listed.needs_me),
+        waits_for: listed
+            .waits_for
+            .iter()
+            .map(|waits| waits.reference.clone())
+            .collect(),
         checks: shown.checks,
         diff: listed.diff.as_deref().cloned(),
         usage: shown.usage,
         updated: Timestamp::from_second(listed.updated_second).unwrap_or_default(),
+        since: Timestamp::from_second(listed.updated_second).unwrap_or_default(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed, Listing, Outside};
+use crate::index::list::{Filter, Listed, Listing, Outside, WaitsFor};
 use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
 use crate::sessions::lost_workspace::lost_workspaces;
@@ -35,7 +35,7 @@ pub struct TaskRow<'a> {
     pub checks: Option<Checks>,
     /// What its agents used so far.
     pub usage: Option<Usage>,
-    waits_for: &'a [String],
+    waits_for: &'a [WaitsFor],
     pub session: SessionState,
     agents: Vec<ListedAgent<'a>>,
     diff: Option<&'a DiffStat>,

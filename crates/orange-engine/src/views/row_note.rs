@@ -6,6 +6,7 @@ use crate::sessions::SessionState;
 use crate::views::inbox;
 use crate::views::list::{Checks, TaskRow};
 use orange_core::naming::counted;
+use orange_core::workflow::Intent;
 use orange_core::{Text, text};
 
 /// Of so many tasks the question is read from their files; a longer list is not read to its end.
@@ -50,7 +51,10 @@ pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<
     };
     let asked = || {
         let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
-        if let Some(concerns) = before_merge(shown) {
+        // Who is asked something else is told that first.
+        if inbox::offers(shown.status?, Intent::Merge)
+            && let Some(concerns) = before_merge(shown)
+        {
             return Some(concerns.into());
         }
         *looks = looks.checked_sub(1)?;

@@ -14,7 +14,9 @@ use orange_core::usage::Spending;
 use orange_core::verification::LastCheck;
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,9 +49,33 @@ pub struct Listed {
     /// How much its branch changes; none unless asked for, and none where that is not known.
     pub diff: Option<Box<DiffStat>>,
     /// References that are not over, with their status.
-    pub waits_for: Vec<String>,
+    pub waits_for: Vec<WaitsFor>,
     /// The task as one JSON object; empty unless asked for.
     pub fields: String,
+}
+
+/// A task that another one waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitsFor {
+    /// As the waiting task names it.
+    pub reference: String,
+    /// None: there is no such task.
+    pub status: Option<Status>,
+}
+
+impl fmt::Display for WaitsFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "{} ({status})", self.reference),
+            None => write!(f, "{} (no such task)", self.reference),
+        }
+    }
+}
+
+impl Serialize for WaitsFor {
+    fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
 }
 
 impl Listed {
@@ -340,9 +366,9 @@ fn sort(rows: &mut [Listed]) {
 fn note_blockers(row: &mut Listed, open: &[Linked]) {
     row.waits_for = open
         .iter()
-        .map(|link| match link.status {
-            Some(status) => format!("{} ({status})", link.reference),
-            None => format!("{} (no such task)", link.reference),
+        .map(|link| WaitsFor {
+            reference: link.reference.clone(),
+            status: link.status,
         })
         .collect();
     let cancelled = open

@@ -125,6 +125,11 @@ impl Index {
         Ok(())
     }
 
+    /// The next question looks at the disk, however lately that was done.
+    pub fn look_again(&self) {
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     pub(super) fn is_fresh(&self) -> bool {
         const MOMENT: Duration = Duration::from_millis(100);
         let looked = *self.looked.lock().unwrap_or_else(PoisonError::into_inner);

@@ -249,7 +249,8 @@ fn tasks_of_one_project_keep_their_prefixes() {
         .map(|row| row.key.unwrap().to_string())
         .collect();
     assert_eq!(keys, ["TASK-003", "API-004", "API-005", "WEB-005"]);
-    let mut waits = keyed[1].waits_for.clone();
+    let waits = keyed[1].waits_for.iter();
+    let mut waits: Vec<String> = waits.map(ToString::to_string).collect();
     waits.sort();
     assert_eq!(
         waits,

@@ -10,7 +10,6 @@ use crate::verbs::Verb;
 use orange_core::allow_rule::Scope;
 use orange_core::exit::role_of;
 use orange_core::keys::KeyAction;
-use orange_core::task::WorkflowName;
 use orange_core::workflow::{Intent, Role, Workflow};
 use orange_engine::views::dashboard::OverviewRow;
 use orange_engine::views::diff::DiffOf;
@@ -106,7 +105,7 @@ impl App {
             .iter()
             .filter(|row| row.needs_me)
             .collect();
-        rows.sort_by_key(|row| (row.updated, row.label.clone()));
+        rows.sort_by_key(|row| (row.since, row.label.clone()));
         rows
     }
 
@@ -319,7 +318,7 @@ impl App {
             ('n', "needs you".to_owned(), Choice::NeedsMe),
             ('o', "with all that is over".to_owned(), Choice::WithOlder),
         ];
-        for info in Workflow::named(WorkflowName::Interactive).statuses {
+        for info in Workflow::statuses_in_use() {
             let word = info.status.as_str();
             let is_free = |letter: &char| !choices.iter().any(|(known, ..)| known == letter);
             if let Some(letter) = word.chars().find(is_free) {

@@ -1,6 +1,6 @@
 //! The lines of the list: which tasks, in which order, under which project, and which part of them is on the screen.
 
-use orange_core::workflow::Kind;
+use orange_core::workflow::BoardColumn;
 use orange_engine::views::dashboard::{Overview, OverviewRow};
 use std::collections::BTreeSet;
 
@@ -54,17 +54,11 @@ impl Narrowed {
 }
 
 /// The columns of the board.
-pub const COLUMNS: [&str; 4] = ["waiting", "at work", "needs you", "over"];
+pub const COLUMNS: &[BoardColumn] = BoardColumn::ALL;
 
 /// The column of the board in which a task stands.
 pub fn column(row: &OverviewRow) -> usize {
-    match row.status.map(|status| status.info().kind) {
-        _ if row.needs_me => 2,
-        None => 2,
-        Some(Kind::Waiting) => 0,
-        Some(Kind::Active) => 1,
-        Some(Kind::Over) => 3,
-    }
+    row.column as usize
 }
 
 /// A line of the list.

@@ -8,6 +8,7 @@ use orange_core::TaskName;
 use orange_core::reason::Reason;
 use orange_core::runs::Run;
 use orange_core::task::{Status, Task};
+use orange_core::workflow::BoardColumn;
 use orange_core::workflow::Role;
 use orange_engine::runs::Question;
 use orange_engine::sessions::SessionState;
@@ -38,11 +39,14 @@ fn row(number: u32, status: &str, summary: &str) -> OverviewRow {
         diff: None,
         usage: None,
         updated: Timestamp::UNIX_EPOCH,
+        since: Timestamp::UNIX_EPOCH,
+        column: BoardColumn::of(Some((status, None)), false),
     }
 }
 
 fn needing(mut row: OverviewRow, note: &str) -> OverviewRow {
     row.needs_me = true;
+    row.column = BoardColumn::of(row.status.map(|status| (status, None)), true);
     row.note = Some(note.into());
     row
 }

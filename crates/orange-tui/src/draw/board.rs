@@ -1,4 +1,4 @@
-//! The board: a column for what waits, what is at work, what needs the person, and what is over.
+//! The board: a column for each whose turn it is.
 
 use crate::app::App;
 use crate::app::rows::{COLUMNS, column};
@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
-    let width = body.width / 4;
+    let width = body.width / u16::try_from(COLUMNS.len()).unwrap_or(1);
     for (number, title) in COLUMNS.iter().enumerate() {
         let x = body.x + width * u16::try_from(number).unwrap_or(0);
         let area = Rect { x, width, ..body };
@@ -22,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
             .filter(|row| column(row) == number)
             .collect();
         let room = usize::from(width).saturating_sub(2);
-        let heading = fitted(&format!(" {title} {}", rows.len()), room);
+        let heading = fitted(&format!(" {} {}", title, rows.len()), room);
         let mut lines = vec![Line::styled(heading, app.theme.bold())];
         let height = usize::from(body.height) - 1;
         let is_selected = |row: &&OverviewRow| app.cursor.as_deref() == Some(row.folder.as_str());

@@ -3,7 +3,7 @@
 use super::{QUESTION, Side, panel, preview_side};
 use crate::app::App;
 use crate::app::rows::Line as ListLine;
-use orange_core::display::{clean_width, fitted, time::relative};
+use orange_core::display::{self, clean_width, fitted, time::relative};
 use orange_engine::views::Checks;
 use orange_engine::views::dashboard::OverviewRow;
 use ratatui::Frame;
@@ -196,13 +196,9 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
     let taken: usize = right.iter().map(|(columns, _)| columns + 1).sum();
     let used: usize = spans.iter().map(|span| clean_width(&span.content)).sum();
     let room = width.saturating_sub(used + taken);
-    let mut summary = match row.summary.as_str() {
-        "" => "(no summary yet)".to_owned(),
-        summary => summary.to_owned(),
-    };
+    let mut summary = display::summary(&row.summary).into_owned();
     if let Some(first) = row.waits_for.first() {
-        let key = first.split(' ').next().unwrap_or_default();
-        summary = format!("waits for {key} · {summary}");
+        summary = format!("waits for {first} · {summary}");
     }
     spans.push(padded(Span::raw(summary), room));
     for (columns, span) in right {

@@ -7,7 +7,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use orange_core::suggest::nearest;
-use orange_core::task::{Status, WorkflowName};
+use orange_core::task::Status;
 use orange_core::workflow::Workflow;
 use std::ffi::OsString;
 
@@ -173,7 +173,6 @@ fn of_missing(words: &[&str]) -> Option<String> {
 fn of_list(unknown: &str) -> Option<String> {
     let word = unknown.strip_prefix("--")?;
     let word = word.split_once('=').map_or(word, |(name, _)| name);
-    let workflow = Workflow::named(WorkflowName::Interactive);
     match word {
         "trash" | "trashed" | "deleted" => {
             Some("`orange task restore` lists deleted tasks".to_owned())
@@ -191,7 +190,7 @@ fn of_list(unknown: &str) -> Option<String> {
         }
         word => {
             let status: Status = word.parse().ok()?;
-            workflow.has(status).then(|| if status.is_terminal() { format!("--status {status}, with --all however long ago") } else { format!("--status {status}") })
+            Workflow::is_in_use(status).then(|| if status.is_terminal() { format!("--status {status}, with --all however long ago") } else { format!("--status {status}") })
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::ui::{
 };
 use clap::Args;
 use orange_core::Timestamp;
+use orange_core::display;
 use orange_core::task::Status;
 use orange_engine::Result;
 use orange_engine::views::{InboxItem, inbox};
@@ -85,10 +86,7 @@ fn one(item: &InboxItem, now: Timestamp, palette: Palette, extent: Extent) -> St
         (None, Some(status)) => (row.status.as_str(), style(status)),
         _ => ("damaged", Style::Red),
     };
-    let summary = match row.summary.as_str() {
-        "" => "(no summary yet)".into(),
-        summary => clean(summary),
-    };
+    let summary = display::summary(&row.summary);
     let head = format!(
         "{}  {}  {}  {summary}\n",
         palette.bold(&clean(&task_name(&row.name()))),

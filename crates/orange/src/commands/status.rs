@@ -8,7 +8,6 @@ use crate::output::{self, named};
 use crate::session::home;
 use clap::Args;
 use format::Format;
-use orange_core::task::WorkflowName;
 use orange_core::workflow::{Kind, WaitsFor, Workflow};
 use orange_engine::index::counts::QUEUED;
 use orange_engine::views::{Standing, counts};
@@ -94,10 +93,8 @@ struct Numbers {
 
 /// Of which the line tells, besides those that need a person.
 fn told() -> impl Iterator<Item = &'static str> {
-    let workflow = Workflow::named(WorkflowName::Interactive);
-    let statuses = workflow
-        .statuses
-        .iter()
+    let statuses = Workflow::statuses_in_use()
+        .into_iter()
         .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
     statuses.map(|info| info.status.as_str()).chain([QUEUED])
 }

@@ -27,7 +27,7 @@ use crate::ui::clean;
 use crate::ui::command::task_name;
 use clap::Subcommand;
 use orange_core::suggest::meant;
-use orange_core::task::{Status, Task, WorkflowName};
+use orange_core::task::{Status, Task};
 use orange_core::workflow::{Tone, Workflow};
 use orange_engine::Result;
 
@@ -138,14 +138,17 @@ pub(crate) fn word<T: std::str::FromStr<Err = orange_core::choice::NotAllowed>>(
 
 /// For clap: a status that a task can be in today.
 pub(crate) fn status(text: &str) -> std::result::Result<Status, String> {
-    let workflow = Workflow::named(WorkflowName::Interactive);
     match text.parse() {
-        Ok(status) if workflow.has(status) => Ok(status),
-        Ok(_) | Err(_) => Err(format!(
-            "{text:?} is not a status; {}allowed: {}",
-            meant(text, workflow.words()),
-            workflow.words().join(", ")
-        )),
+        Ok(status) if Workflow::is_in_use(status) => Ok(status),
+        Ok(_) | Err(_) => {
+            let statuses = Workflow::statuses_in_use().into_iter();
+            let words: Vec<&str> = statuses.map(|info| info.status.as_str()).collect();
+            let allowed = words.join(", ");
+            Err(format!(
+                "{text:?} is not a status; {}allowed: {allowed}",
+                meant(text, words)
+            ))
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use clap::Command;
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::{ArgValueCompleter, PathCompleter};
 use orange_core::prompt::PromptName;
-use orange_core::task::{Task, WorkflowName};
+use orange_core::task::Task;
 use orange_core::workflow::Workflow;
 use orange_engine::store::Place;
 use orange_engine::views::quick_reads;
@@ -126,8 +126,10 @@ pub(crate) fn harnesses() -> ArgValueCompleter {
 
 pub(crate) fn statuses() -> ArgValueCompleter {
     offering(|_, _| {
-        let statuses = Workflow::named(WorkflowName::Interactive).statuses.iter();
-        let offers = statuses.map(|info| described(info.status.to_string(), info.meaning));
+        let statuses = Workflow::statuses_in_use();
+        let offers = statuses
+            .into_iter()
+            .map(|info| described(info.status.to_string(), info.meaning));
         Some(offers.collect())
     })
 }

@@ -6,7 +6,7 @@ use orange_core::artifact;
 use orange_core::gate::Gate;
 use orange_core::history::payload::TaskMerged;
 use orange_core::history::{Event, EventType, History};
-use orange_core::task::{Status, Task, WorkflowName};
+use orange_core::task::{Status, Task};
 use orange_core::timeline::{self, Weight};
 use orange_core::workflow::{Intent, Role, Workflow};
 use orange_engine::git;
@@ -170,8 +170,8 @@ impl Actor {
             event.from.as_deref()?.parse().ok()?,
             event.to.as_deref()?.parse().ok()?,
         );
-        let workflow = Workflow::named(WorkflowName::Interactive);
-        let row = workflow.rows_from(from, None).find(|row| row.to == to)?;
+        let mut rows = Workflow::in_use().flat_map(|table| table.rows_from(from, None));
+        let row = rows.find(|row| row.to == to)?;
         Some(match (row.intent, row.gate) {
             _ if self.offers(Intent::Answer) => format!("worker asks: {}", said("Questions", "")),
             (Some(Intent::Start), _) => return None,

@@ -6,7 +6,7 @@ use super::variables;
 use crate::error::EXIT_CODES;
 use crate::ui::{Extent, wrapped_prose};
 use orange_core::config::Config;
-use orange_core::task::{Field, Guard, WorkflowName};
+use orange_core::task::{Field, Guard};
 use orange_core::workflow::{Origin, Workflow};
 use orange_engine::{Code, harness};
 use std::borrow::Borrow;
@@ -97,15 +97,17 @@ fn listed<S: Borrow<str>>(words: impl Iterator<Item = S>) -> String {
 }
 
 fn statuses() -> String {
-    let statuses = Workflow::named(WorkflowName::Interactive).statuses.iter();
-    rows(statuses.map(|info| (info.status.to_string(), info.meaning)))
+    let statuses = Workflow::statuses_in_use();
+    rows(
+        statuses
+            .into_iter()
+            .map(|info| (info.status.to_string(), info.meaning)),
+    )
 }
 
 /// Which section opens which move, and what has to be in it.
 fn gates() -> String {
-    let transitions = Workflow::named(WorkflowName::Interactive)
-        .transitions
-        .iter();
+    let transitions = Workflow::in_use().flat_map(|table| table.transitions);
     let mut text = String::new();
     for row in transitions {
         let (Some(gate), Origin::Statuses(from)) = (row.gate, row.from) else {

@@ -84,8 +84,11 @@ fn named(line: &Line, before: Option<&Line>) -> Vec<String> {
             }
         }
     }
-    if line.code.contains("Status as ") {
-        found.push("Status as".to_owned());
+    // `Workflow::in_use` has every workflow.
+    for shortcut in ["Status as ", "Workflow::named(WorkflowName::"] {
+        if line.code.contains(shortcut) {
+            found.push(shortcut.to_owned());
+        }
     }
     found
 }

@@ -13,6 +13,7 @@ use crate::ui::command::flag;
 use crate::ui::command::task_name;
 use clap::Args;
 use each::{Done, Each};
+use orange_core::display;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
 use orange_engine::store::Place;
@@ -288,10 +289,7 @@ fn list_deleted(session: &Session) -> Result<()> {
         }
         let mut text = String::new();
         for (place, task) in &trashed {
-            let summary = match task.summary.as_str() {
-                "" => "(no summary yet)".into(),
-                summary => clean(summary),
-            };
+            let summary = display::summary(&task.summary);
             let _ = writeln!(
                 text,
                 "{}:{}  {}  {summary}",

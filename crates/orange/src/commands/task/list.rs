@@ -9,6 +9,7 @@ use crate::ui::command::spelled;
 use crate::ui::{Cell, Column, Extent, Style, Table, relative};
 use clap::Args;
 use orange_core::Timestamp;
+use orange_core::display;
 use orange_core::naming::counted;
 use orange_core::task::{Category, Priority, Queue, Status};
 use orange_core::usage::Usage;
@@ -362,16 +363,17 @@ fn summary<'a>(row: &'a Listed, trouble: Option<&str>) -> Cell<'a> {
         return Cell::new(text, Style::Red).counting(counts).taking();
     }
     if row.waits_for.is_empty() {
-        return match row.summary.as_str() {
-            "" => Cell::new("(no summary yet)", Style::Dim),
-            summary => Cell::from(summary),
+        let style = if row.summary.is_empty() {
+            Style::Dim
+        } else {
+            Style::Plain
         };
+        return Cell::new(display::summary(&row.summary), style);
     }
     let mut text = format!("{} · waits for ", row.summary);
-    for (position, reference) in row.waits_for.iter().enumerate() {
-        let key = reference.split(' ').next().unwrap_or_default();
-        let _ = write!(text, "{}{key}", if position > 0 { ", " } else { "" });
-    }
+    let waits = row.waits_for.iter();
+    let references: Vec<&str> = waits.map(|waits| waits.reference.as_str()).collect();
+    text.push_str(&references.join(", "));
     Cell::from(text)
 }
 

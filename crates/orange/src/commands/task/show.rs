@@ -18,6 +18,7 @@ use crate::ui::{
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::artifact::section;
+use orange_core::display;
 use orange_core::naming::counted;
 use orange_core::task::{Priority, Queue, Task};
 use orange_core::text;
@@ -101,11 +102,7 @@ fn to_text(detail: &TaskDetail, args: &ShowArgs, last: &str) -> String {
     let mut text = format!(
         "{} {}\n",
         palette.bold(&task.label()),
-        palette.bold(if task.summary.is_empty() {
-            "(no summary yet)"
-        } else {
-            &task.summary
-        })
+        palette.bold(&display::summary(&task.summary))
     );
     fields(facts, is_all).render(&mut text, palette);
     if let Some(state) = detail.workspace_state.as_ref().filter(|_| is_all) {

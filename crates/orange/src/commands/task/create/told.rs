@@ -4,6 +4,7 @@ use crate::commands::task::create_from;
 use crate::commands::task::start::agents;
 use crate::ui::command::task_name;
 use crate::ui::{Palette, clean};
+use orange_core::display;
 use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -57,10 +58,7 @@ pub(super) fn described_task(
 ) -> String {
     let palette = Palette::stdout();
     let task = &created.done.task;
-    let summary = match task.summary.as_str() {
-        "" => "(no summary yet)".into(),
-        summary => clean(summary),
-    };
+    let summary = display::summary(&task.summary);
     let mut text = format!("created {} {summary}\n", palette.bold(&task.label()));
     text.push_str(&branch(task, start));
     if let Some(acquired) = &created.done.acquired {
