@@ -125,7 +125,7 @@ pub fn first_installed(
     found.find(|harness| harness.is_installed(search_path))
 }
 
-/// That there is none of them, and what helps.
+/// The error for a machine on which no harness is installed.
 pub fn none_installed() -> Error {
     let others = || list::ALL.iter().filter(|kind| !kind.is_own());
     let names: Vec<&str> = others().map(|kind| kind.name()).collect();

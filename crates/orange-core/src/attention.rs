@@ -156,7 +156,7 @@ pub fn unreadable(history: &History) -> Option<String> {
 pub fn notification(event: &Event) -> Option<String> {
     if event.is_move() {
         let told = event.new_status().and_then(|to| to.info().notifies);
-        // Who did it knows it.
+        // The person who made the move is not notified.
         let by_person = event.by.as_deref() == Some("human");
         return told.filter(|_| !by_person).map(str::to_owned);
     }

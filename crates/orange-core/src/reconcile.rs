@@ -128,7 +128,7 @@ pub fn reconcile(
 ) -> Result<Reconciled, Broken> {
     let own = history.own();
     if own.is_empty() {
-        // Whoever notes how long a journal is has written into it.
+        // A length is noted only after a first write, so there was a journal.
         let was_there = (folder.journal_shrunk)().is_some();
         return adopt(file?, folder, was_there, now);
     }

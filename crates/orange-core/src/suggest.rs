@@ -8,27 +8,26 @@ const LEFT_OUT: usize = 3;
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let alike = candidates
         .into_iter()
-        .filter_map(|candidate| Some((slips(word, candidate)?, candidate)));
+        .filter_map(|candidate| Some((edit_distance(word, candidate)?, candidate)));
     // Of equals the first.
     let best = alike.reduce(|best, next| if next.0 < best.0 { next } else { best });
     best.map(|(_, candidate)| candidate)
 }
 
-/// How many slips of the fingers make the one of the other, letters that changed places being one; None if these are
-/// two words.
-fn slips(word: &str, candidate: &str) -> Option<usize> {
+/// The edit distance of two words, a transposition counting one; None if they are too far apart.
+fn edit_distance(word: &str, candidate: &str) -> Option<usize> {
     let (word, candidate) = (word.to_lowercase(), candidate.to_lowercase());
     let (typed, letters) = (word.chars().count(), candidate.chars().count());
     let distance = strsim::damerau_levenshtein(&word, &candidate);
-    // A third of its letters wrong is still a slip of the fingers; more is another word.
-    let is_slip = |slips: usize, letters: usize| slips * 3 <= letters;
+    // A third of its letters wrong is still a typo; more is another word.
+    let is_typo = |distance: usize, letters: usize| distance * 3 <= letters;
     // `sl` for `ls`: of two letters, both are in the wrong place.
     let is_turned = typed == 2 && is_reversed(&word, &candidate);
     let beginning: String = candidate.chars().take(typed).collect();
     let is_beginning = typed >= BEGINNING
         && letters <= typed + LEFT_OUT
-        && is_slip(strsim::damerau_levenshtein(&word, &beginning), typed);
-    (is_slip(distance, typed.max(letters)) || is_beginning || is_turned).then_some(distance)
+        && is_typo(strsim::damerau_levenshtein(&word, &beginning), typed);
+    (is_typo(distance, typed.max(letters)) || is_beginning || is_turned).then_some(distance)
 }
 
 fn is_reversed(one: &str, other: &str) -> bool {
@@ -48,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_recognised_and_other_words_are_not() {
+    fn typos_are_recognised_and_other_words_are_not() {
         let words = ["agents.harness", "agents.limit", "merge.push"];
         assert_eq!(nearest("agent.harnes", words), Some("agents.harness"));
         assert_eq!(nearest("Merge.Psuh", words), Some("merge.push"));
@@ -69,7 +68,10 @@ mod tests {
         assert_eq!(nearest("sl", ["ls", "gc"]), Some("ls"));
         assert_eq!(nearest("lx", ["ls", "gc"]), None);
         assert_eq!(
-            (slips("mrege", "merge"), slips("mrege", "create")),
+            (
+                edit_distance("mrege", "merge"),
+                edit_distance("mrege", "create")
+            ),
             (Some(1), None)
         );
     }

@@ -1,4 +1,4 @@
-//! Words for a person in which actions and times stand as what they are: each front end shows these in its own way.
+//! Text for a person with typed actions and times, which each front end renders in its own way.
 
 use crate::Timestamp;
 use crate::action::Action;

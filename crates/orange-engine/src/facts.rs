@@ -379,8 +379,8 @@ pub(crate) fn destination(task: &Task, intent: Intent) -> Result<Status> {
     })
 }
 
-/// Merges that Orange made of this task's work as it ends now, whether or not it lived to say so. Those of an
-/// earlier head have not all of it.
+/// Merges that Orange made of the branch's current head, including those that were begun and not journalled as done. Merges of
+/// an earlier head lack later commits.
 pub(crate) fn own_merges(call: &Call, task: &Task, head: Option<&str>) -> Vec<String> {
     let history = history_of(call, task).unwrap_or_default();
     let mut commits: Vec<String> = Vec::new();

@@ -113,7 +113,7 @@ fn with_key(mut found: Vec<Found>, key: Key) -> Vec<Found> {
     found
 }
 
-/// So little of an id is more often a slip than a wish: it counts, and what it was taken for is told.
+/// A short prefix of an id may be a typo: it is used, and what it matched is told.
 fn note_short_id(call: &Call, text: &str, found: &Found) {
     const SHORT: usize = 4;
     // `3` is TASK-003, whatever its id begins with.
@@ -300,7 +300,7 @@ fn nested_repository(folder: &Path, root: &Path) -> bool {
         .any(|ancestor| ancestor.join(".git").exists())
 }
 
-/// What there is none of.
+/// Describes what was not found.
 fn missing(call: &Call, text: &str, current: Option<&str>) -> String {
     let owns = |project: &str, prefix| call.owns_prefix(project, prefix).unwrap_or(false);
     match (Reference::parse(text), current) {

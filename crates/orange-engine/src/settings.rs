@@ -121,7 +121,7 @@ fn config_at(call: &Call, project: &Project, commit: Result<String>) -> Result<C
             "project {}: {}; your own settings count",
             project.name, error.message
         )),
-        // Whoever needs git says so.
+        // Callers that need git report its error.
         Err(error) => tracing::warn!(%error, "what the repository says is not known"),
     }
     outside::apply_overrides(call, &mut config)?;

@@ -71,7 +71,7 @@ pub fn as_started(call: &Call, task: &str) -> Call {
     let person = match environment_of(call, task) {
         Some(person) => person,
         None if matches!(environment_seal(call, task), Ok(None)) => return this,
-        // It was noted, and somebody removed or changed it: an agent does not get its own way by that.
+        // The recorded environment was removed or changed: a minimal one is used, so that an agent gains nothing by it.
         None => person_environment::minimal(None),
     };
     let settings = &mut this.settings;

@@ -173,7 +173,7 @@ impl Merge<'_> {
         let new = NewCommit {
             tree: &tree,
             parents: &parents,
-            // Who joins two lines of work is who asked for it; the work's own authors stand in its commits.
+            // The author of a merge commit is the caller; the merged commits keep their authors.
             author: author.filter(|_| squash),
             date: None,
             message: &message(if squash { &others } else { &[] }),

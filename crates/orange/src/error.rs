@@ -39,7 +39,7 @@ pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
     if json {
         output::print_json(&output::named("error", ErrorView::of(error)));
     } else if error.code == Code::Declined {
-        // Who said no knows why, and how to say yes.
+        // A declined question needs no hint.
         let line = format!("{}\n", clean_block(&error.message));
         output::say(&wrapped(&line, Extent::stderr()));
     } else {
@@ -79,7 +79,7 @@ fn log(error: &Error) {
     match (exit_code(error.code), error.code, role.is_some()) {
         // An agent that tried what it may not do is something to know of.
         (_, Code::NotAllowed, true) => log!(warn),
-        // A slip of the fingers, a gate or a check that did its work, is nothing that went wrong.
+        // Usage errors and gates or checks that refused are expected: they are logged as info.
         (2..=4, _, _) | (_, Code::Problems, _) => log!(info),
         _ => log!(error),
     }

@@ -137,7 +137,7 @@ fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {
             } else if !asked.contains(process) {
                 process.signal(Signal::TERM);
                 process.signal(Signal::HUP);
-                // What is stopped hears nothing else.
+                // A stopped process handles SIGHUP only after SIGCONT.
                 process.signal(Signal::CONT);
                 asked.push(process.clone());
             }

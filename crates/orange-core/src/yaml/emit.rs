@@ -73,7 +73,7 @@ fn string(text: &str, in_flow: bool) -> String {
 }
 
 /// Whether every YAML reader, of 1.1 as of 1.2, takes the bare text for this very string.
-/// Rather too strict than clever: needless quotes harm nobody.
+/// Errs towards quotes.
 fn is_plain(text: &str, in_flow: bool) -> bool {
     const WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let starts = |c: char| {

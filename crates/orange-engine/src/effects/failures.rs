@@ -216,7 +216,7 @@ fn in_a_row(signals: &[Signal]) -> usize {
     failures.len()
 }
 
-/// A limit that was over when it was told of is none.
+/// Ignores a limit that had expired when it was reported.
 fn is_limit(signal: &Signal) -> bool {
     signal.until.is_some_and(|until| until > signal.at)
 }

@@ -117,7 +117,7 @@ fn is_in_default_branch(project: &Project, commit: &str) -> Result<bool> {
 fn whose_work(call: &Call, project: &Project, commit: &str) -> Result<Option<(String, MadeAs)>> {
     for branch in git::branches_with(&project.path, commit)? {
         for owner in call.index()?.by_branch(&project.name, &branch)? {
-            // Whoever cannot be asked vouches for nothing.
+            // An owner whose journal cannot be read does not count.
             let made = made_as(call, &call.store.place(&owner.folder).path).unwrap_or_default();
             let was_there = match &made.base_commit {
                 Some(began) => git::is_ancestor(&project.path, commit, began)?,

@@ -38,7 +38,7 @@ pub fn delete(call: &Call, place: Place) -> Result<Task> {
     Ok(task)
 }
 
-/// What is over stays over in the trash; anything else would be waited for in vain.
+/// Warns about tasks that wait for the deleted one, unless its work is in.
 fn note_waiting_tasks(call: &Call, task: &Task) -> Result<()> {
     let Some(key) = task.key.filter(|_| !task.status.is_over()) else {
         return Ok(());

@@ -89,7 +89,7 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
     };
     drop(claim);
     if outcome.is_err() && call.caller != Caller::Engine {
-        // Somebody else may have waited because of it. Who serves the queue goes on by itself.
+        // Another task may have waited because of it. The queue itself goes on without a request.
         call::request_queue_run(call)?;
     }
     match outcome {

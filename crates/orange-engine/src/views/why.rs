@@ -200,7 +200,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         },
         agent,
         adopted: history_begins_with_adoption(view),
-        // Of a registry that cannot be read nobody knows what it lacks.
+        // A registry that cannot be read counts as complete.
         unregistered: call.projects().is_ok_and(|known| {
             let name = &view.task.project;
             crate::projects::named(&known, name).is_err()

@@ -103,7 +103,7 @@ const NOTE: &str = "UPDATE links SET is_cancelled = 1 WHERE kind = 'blocked_by' 
     SELECT 1 FROM tasks INDEXED BY idx_tasks_project
     WHERE project = target_project AND key_number = target_key AND status_kind = 'over' AND NOT success)";
 
-/// Nobody waits for a cancelled task any more whose row goes.
+/// Clears the note "a blocker was cancelled" on tasks that waited for a cancelled task whose row is removed.
 pub(super) fn forget_cancelled(transaction: &Transaction<'_>, number: i64) -> rusqlite::Result<()> {
     let mut find = transaction.prepare_cached(
         "SELECT project, key_number FROM tasks WHERE number = ?1 AND status_kind = 'over' AND NOT success",

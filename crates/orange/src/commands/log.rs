@@ -138,7 +138,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         known_component(component, &found.components)?;
     }
     let layout = Layout::of(found.lines.iter());
-    // Who named a number knows that there may be more.
+    // With --lines, older lines are not mentioned.
     let more = found.more && args.lines.is_none();
     if !args.follow {
         let is_empty = found.lines.is_empty();

@@ -30,7 +30,7 @@ pub(crate) enum Wanted {
 impl Wanted {
     /// The smaller the better; None: only where its name has been begun and no other fits.
     fn rank(self, task: &Listed) -> Option<u8> {
-        // Whoever cannot tell its status does not hide it.
+        // Tasks with an unknown status are offered.
         let status = task.status.parse::<Status>().ok();
         let has_started = status.is_none_or(Status::has_started);
         let is_reviewed = status.is_some_and(|status| {

@@ -9,14 +9,11 @@ const GROUPS: &[(&str, &str)] = &[
         "Everyday",
         "dashboard new ls inbox show why peek answer attach send diff request-changes merge cancel status search",
     ),
-    (
-        "Tasks",
-        "task run wait respawn watch pr comment review-comment initiative",
-    ),
-    ("Projects and workspaces", "project workspace export import"),
+    ("Tasks", "task run wait respawn watch"),
+    ("Projects and workspaces", "project workspace"),
     (
         "Agents",
-        "harness permissions prompt workflow headless sim demo install mcp",
+        "harness permissions prompt workflow headless sim demo",
     ),
     ("Orange itself", "config doctor log gc help completions man"),
 ];

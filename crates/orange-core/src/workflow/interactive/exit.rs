@@ -18,7 +18,7 @@ pub enum Consequence {
 }
 
 /// Judges the end of a run. The rows that count are those with a gate that this role and the engine may both
-/// take: the artifact speaks for the agent, whether or not it lived to say so.
+/// take: the artifact counts even if the agent ended before it reported.
 pub fn after_exit(workflow: &Workflow, situation: Situation<'_>, role: Role) -> Consequence {
     let rows: Vec<&Transition> = workflow
         .rows_from(situation.task.status, situation.task.blocked_reason)

@@ -25,10 +25,10 @@ use std::time::Duration;
 /// How often a target that moves meanwhile is followed.
 const ATTEMPTS: usize = 60;
 
-/// After so many, whoever commits in a checkout of the target has to wait for us.
+/// After this many attempts, the checkout's index lock is held, and other commits there wait.
 const POLITE: usize = 2;
 
-/// After so many, a remote that shows nothing new and takes nothing is taken at its word.
+/// After this many refusals by a remote that shows nothing new, the refusal is reported.
 const SAME: usize = 10;
 
 /// How long the remote may take for what it has and we do not know.

@@ -144,7 +144,7 @@ fn tasks_whose_work_is_needed(call: &Call) -> Result<HashSet<String>> {
     folders.extend(task_folders(&call.store.trash()));
     let mut needed = HashSet::new();
     for folder in folders {
-        // Without its journal nobody knows whose work it needs; one that has none needs nothing.
+        // An unreadable journal is an error: the task may need these rescues. A folder without a journal needs none.
         let history = history_in(&folder)?;
         let is_over =
             machine::fold(history.own(), u64::MAX).is_ok_and(|task| task.status.is_terminal());

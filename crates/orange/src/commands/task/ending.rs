@@ -122,7 +122,7 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
     let possible = views.iter().map(|view| view.place.clone()).collect();
     let places = match children {
         CancelChildren::Too => possible,
-        // Nobody is left behind who was named too.
+        // Children come before their parents.
         CancelChildren::Ask | CancelChildren::Keep => {
             verbs::cancel::children_first(&session.call, possible)?
         }

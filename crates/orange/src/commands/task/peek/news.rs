@@ -32,7 +32,7 @@ impl Look {
     /// A look at that many rows above the screen.
     fn of(screen: &Screen, depth: u32) -> Look {
         let now = screen.scrollback;
-        // What is full has thrown away nobody knows how much.
+        // A full scrollback has discarded an unknown number of lines.
         let known = now != Scrollback::default() && !now.is_full();
         Look {
             run: screen.run.clone(),
