@@ -125,10 +125,17 @@ pub struct App {
     pub busy: BTreeMap<String, &'static str>,
     pub monitor: &'static str,
     undo: Option<Undo>,
+    /// What is being taken back: if that fails, it can be tried again.
+    undoing: Option<Undo>,
     drafts: HashMap<DraftKey, String>,
     /// What was sent and has not been heard of, with the draft that it was.
     sent: HashMap<DraftKey, (DraftKey, String)>,
-    form_draft: Option<Form>,
+    /// Forms that were begun and not sent, the last one at the end.
+    forms: Vec<Form>,
+    /// Forms that were sent and have not been heard of, by the key under which their verb runs.
+    submitted: HashMap<String, Form>,
+    /// How many forms were sent.
+    sent_forms: usize,
     /// Since when the question that is shown is another one.
     asked_at: Option<Instant>,
     needed: Option<usize>,
@@ -178,9 +185,12 @@ impl App {
             busy: BTreeMap::new(),
             monitor: "monitor starts",
             undo: None,
+            undoing: None,
             drafts: HashMap::new(),
             sent: HashMap::new(),
-            form_draft: None,
+            forms: Vec::new(),
+            submitted: HashMap::new(),
+            sent_forms: 0,
             asked_at: None,
             needed: None,
             now: Timestamp::now(),
@@ -575,6 +585,11 @@ impl App {
         at: Instant,
     ) -> Vec<Effect> {
         self.busy.remove(&folder);
+        let undoing = self.undoing.take_if(|_| folder.is_empty());
+        let form = match outcome {
+            Outcome::ChooseMode { .. } => None,
+            _ => self.submitted.remove(&folder),
+        };
         match outcome {
             Outcome::Said { text, undo } => {
                 self.forget_draft(&folder, what);
@@ -584,7 +599,6 @@ impl App {
                 self.say(text, at);
             }
             Outcome::Created { folder, text } => {
-                self.form_draft = None;
                 self.say(text, at);
                 // Whoever is at something else by now stays there.
                 if self.view == View::List && self.overlay.is_none() {
@@ -594,12 +608,17 @@ impl App {
             }
             Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
             Outcome::ChooseMode { project, verb } => self.choose_mode(&folder, &project, &verb, at),
-            Outcome::Failed { text, hint } => {
-                if what == "create" && self.overlay.is_none() {
-                    self.overlay = self
-                        .form_draft
-                        .take()
-                        .map(|form| Overlay::Form(Box::new(form)));
+            Outcome::Failed { mut text, hint } => {
+                self.undo = self.undo.take().or(undoing);
+                if let Some(form) = form {
+                    self.forms.push(form);
+                    // Whoever writes something else meanwhile finds it with the key that creates.
+                    if self.overlay.is_none() {
+                        self.open_form(at);
+                    } else {
+                        let key = self.keymap.key(KeyAction::Create);
+                        text.push_str(&format!("; what you wrote is kept: `{key}` opens it"));
+                    }
                 }
                 self.refuse(text, hint, at);
             }

@@ -342,25 +342,32 @@ impl App {
             self.refuse(format!("{what} is still running"), None, at);
             return Vec::new();
         }
-        match self.undo.take() {
-            Some(Undo::Restore(name)) => self.run(String::new(), Verb::Restore(name)),
-            Some(Undo::CreateFrom(name)) => self.run(String::new(), Verb::CreateFrom(name)),
-            None => {
-                self.say("nothing to undo", at);
-                Vec::new()
-            }
+        let Some(undo) = self.undo.take() else {
+            self.say("nothing to undo", at);
+            return Vec::new();
+        };
+        self.undoing = Some(undo.clone());
+        match undo {
+            Undo::Restore(name) => self.run(String::new(), Verb::Restore(name)),
+            Undo::CreateFrom(name) => self.run(String::new(), Verb::CreateFrom(name)),
         }
     }
 
     /// Starts a verb, unless one runs on the task already.
     pub(super) fn run(&mut self, folder: String, verb: Verb) -> Vec<Effect> {
-        if let Some(what) = self.busy.get(&folder) {
-            let text = format!("{}: {what} is still running", self.label_of(&folder));
-            self.refuse(text, None, Instant::now());
+        if self.busy.contains_key(&folder) {
+            self.refuse_busy(&folder, Instant::now());
             return Vec::new();
         }
         self.busy.insert(folder.clone(), verb.name());
         vec![Effect::Run { folder, verb }]
+    }
+
+    /// Says that something else runs on the task.
+    pub(super) fn refuse_busy(&mut self, folder: &str, at: Instant) {
+        let what = self.busy.get(folder).copied().unwrap_or_default();
+        let text = format!("{}: {what} is still running", self.label_of(folder));
+        self.refuse(text, None, at);
     }
 
     fn act_on_task(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {

@@ -100,7 +100,7 @@ impl App {
             self.refuse("there is no project yet", Some(hint), at);
             return;
         };
-        let form = self.form_draft.take();
+        let form = self.forms.pop();
         let form = form.unwrap_or_else(|| Form::new(&project));
         self.overlay = Some(Overlay::Form(Box::new(form)));
     }
@@ -122,10 +122,13 @@ impl App {
                 let starts = !key.modifiers.contains(KeyModifiers::ALT);
                 match form.new_task(starts) {
                     Ok(new) => {
+                        // Each runs under a key of its own, and its form is kept until it has succeeded.
+                        self.sent_forms += 1;
+                        let key = format!("a new task ({})", self.sent_forms);
                         if let Some(Overlay::Form(form)) = self.overlay.take() {
-                            self.form_draft = Some(*form);
+                            self.submitted.insert(key.clone(), *form);
                         }
-                        return self.run(String::new(), Verb::Create(Box::new(new)));
+                        return self.run(key, Verb::Create(Box::new(new)));
                     }
                     Err(problem) => self.refuse(problem, None, at),
                 }

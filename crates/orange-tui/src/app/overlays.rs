@@ -125,8 +125,14 @@ impl App {
                     self.drafts.insert(key, text);
                 }
             }
-            Some(Overlay::Form(form)) => {
-                self.form_draft = (!form.is_empty()).then_some(*form);
+            Some(Overlay::Form(form)) if !form.is_empty() => self.forms.push(*form),
+            // Whoever does not say what agents may do has not created the task, and keeps what they wrote.
+            Some(Overlay::Choose(choose)) => {
+                for (_, _, choice) in choose.choices {
+                    if let Choice::Run(folder, _) = choice {
+                        self.forms.extend(self.submitted.remove(&folder));
+                    }
+                }
             }
             _ => {}
         }
@@ -205,6 +211,7 @@ impl App {
     pub(super) fn choose_mode(&mut self, folder: &str, project: &str, verb: &Verb, at: Instant) {
         use orange_core::config::Permissions;
         if self.overlay.is_some() {
+            self.forms.extend(self.submitted.remove(folder));
             let text =
                 format!("nobody has said yet what agents of {project} may do: start it again");
             self.refuse(text, None, at);
@@ -393,6 +400,12 @@ impl App {
             // It stays open: what is typed next must not be taken for keys.
             Some(Overlay::Compose(compose)) if is_empty(compose) => {
                 self.say("write something first; Esc closes it", at);
+                return Vec::new();
+            }
+            // Of one text only is known whether it has arrived, so the second one waits where it is written.
+            Some(Overlay::Compose(compose)) if self.busy.contains_key(&compose.folder) => {
+                let folder = compose.folder.clone();
+                self.refuse_busy(&folder, at);
                 return Vec::new();
             }
             _ => {}

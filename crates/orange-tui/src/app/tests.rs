@@ -1,5 +1,7 @@
 //! Keys go in, effects come out; what is drawn is compared as it would stand on a screen.
 
+mod kept;
+
 use super::*;
 use crate::draw;
 use crate::verbs::Verb;
