@@ -6,3 +6,4 @@ pub mod monitor;
 pub mod notify;
 pub mod queue;
 pub mod verify;
+mod webhook;

@@ -59,7 +59,10 @@ fn kind_schema(kind: Kind) -> Value {
             {"type": "integer", "minimum": 1},
             {"type": "string", "pattern": "^0*[1-9][0-9]* *[smh]?$"},
         ]}),
-        Kind::Text => json!({"type": ["string", "null"]}),
+        Kind::Text | Kind::Secret => json!({"type": ["string", "null"]}),
+        Kind::Url => {
+            json!({"type": ["string", "null"], "pattern": "^https?://[^\\s@/?#]+([/?][^\\s#]*)?$"})
+        }
         Kind::OneOf(words) => json!({"enum": words}),
         Kind::BranchTemplate | Kind::Harness => json!({"type": "string", "minLength": 1}),
         Kind::Patterns | Kind::Commands => json!({"anyOf": [

@@ -7,6 +7,9 @@ use crate::suggest;
 use crate::yaml::{self, Node};
 use serde_json::Value;
 
+/// Stands for a secret.
+const HIDDEN: &str = "(hidden)";
+
 #[derive(Debug)]
 pub struct Setting {
     /// `section.name`; `harness.NAME` stands for any name.
@@ -30,6 +33,9 @@ pub enum Kind {
     Flag,
     Time,
     Text,
+    Url,
+    /// Text that is never shown.
+    Secret,
     OneOf(&'static [&'static str]),
     BranchTemplate,
     Harness,
@@ -142,10 +148,18 @@ impl Setting {
                 text.split_whitespace().map(str::to_owned).collect()
             }
             (Kind::OwnHarness, node) => node.to_json(),
-            (Kind::Text, empty) if is_empty(empty) => Value::Null,
+            (kind, empty) if kind.is_text() && is_empty(empty) => Value::Null,
             (Kind::BranchTemplate, Node::Scalar { text, .. }) => Value::from(text.as_str()),
             (_, Node::Scalar { text, .. }) => Value::from(text.trim()),
             (_, other) => other.to_json(),
+        }
+    }
+
+    /// A value as people and scripts may see it.
+    pub fn shown(&self, value: Value) -> Value {
+        match self.kind {
+            Kind::Secret if !value.is_null() => Value::from(HIDDEN),
+            _ => value,
         }
     }
 
@@ -170,6 +184,8 @@ impl Kind {
             Kind::Flag => "`true` or `false`".into(),
             Kind::Time => "a time above 0, in seconds, or with `s`, `m` or `h`".into(),
             Kind::Text => "text".into(),
+            Kind::Url => "a URL with `http` or `https`".into(),
+            Kind::Secret => "text, never shown".into(),
             Kind::OneOf(words) => format!("one of `{}`", words.join("`, `")),
             Kind::BranchTemplate => "a template of a branch's name".into(),
             Kind::Harness => "the name of a harness".into(),
@@ -177,6 +193,11 @@ impl Kind {
             Kind::Commands => "a command, or a list of commands".into(),
             Kind::OwnHarness => "a command as a list of words, or a mapping".into(),
         }
+    }
+
+    /// Whether nothing at all is a value, which the setting has once it is taken out.
+    pub fn is_text(self) -> bool {
+        matches!(self, Kind::Text | Kind::Url | Kind::Secret)
     }
 
     pub fn is_list(self) -> bool {

@@ -3,7 +3,8 @@
 
 use super::harnesses::{HARNESSES, REVIEWER};
 use super::values::{
-    above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text, time_of,
+    above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text,
+    time_of, url,
 };
 use super::{
     CustomHarnesses, Effort, Fetch, Kind, LogLevel, OnFailure, Permissions, Repository, Setting,
@@ -216,6 +217,12 @@ settings! {
         "notify.command" => Text, ("", r#"notify-send "$ORANGE_NOTIFY_MESSAGE""#), No(RUNS),
             command: Option<String> = None, read text,
             "Run with `sh -c` for each thing that needs you.";
+        "notify.webhook" => Url, ("", "https://example.org/orange"), No("it decides what leaves your machine"),
+            webhook: Option<String> = None, read url,
+            "A URL that is told of each thing that needs you: a POST with JSON (docs/many-tasks.md).";
+        "notify.webhook_secret" => Secret, ("", "what only you and the receiver know"), No("it is yours"),
+            webhook_secret: Option<String> = None, read text,
+            "With it each POST is signed (HMAC-SHA256 of its body), so that the receiver knows that it is yours.";
     }
     MonitorConfig monitor {
         "monitor.interval" => Time, ("30s", "2m"), No(MACHINE),

@@ -87,6 +87,40 @@ pub(super) fn text(node: &Node) -> Result<Option<String>, String> {
     }
 }
 
+/// A URL to post to. A name and a password in it would be shown with it.
+pub(super) fn url(node: &Node) -> Result<Option<String>, String> {
+    let wanted = "must be a URL such as https://example.org/hook: http or https, a host, no user name, no white space";
+    let url = text(node).map_err(|_| wanted.to_owned())?;
+    match url {
+        Some(url) if !is_url(&url) => Err(wanted.to_owned()),
+        url => Ok(url),
+    }
+}
+
+fn is_url(url: &str) -> bool {
+    let is_plain = url.chars().all(|c| c.is_ascii_graphic()) && !url.contains('#');
+    let scheme = |name: &str| {
+        let begin = url.get(..name.len())?;
+        begin.eq_ignore_ascii_case(name).then(|| &url[name.len()..])
+    };
+    let Some(rest) = scheme("https://").or_else(|| scheme("http://")) else {
+        return false;
+    };
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    // The colons of an IPv6 address stand in brackets.
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (authority, None),
+    };
+    let is_address = host.starts_with('[') && host.ends_with(']');
+    let is_host = |host: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        !host.is_empty() && host.chars().all(is_part)
+    };
+    let port_is_right = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    is_plain && port_is_right && (is_address || is_host(host))
+}
+
 pub(super) fn flag(node: &Node) -> Result<bool, String> {
     match scalar(node) {
         Some("true") => Ok(true),

@@ -1,4 +1,4 @@
-//! Tells the person, by a command of theirs, that something needs them: once for each thing, by the process that
+//! Tells the person, by a command or a URL of theirs, that something needs them: once for each thing, by the process that
 //! writes it down.
 
 use crate::call::Call;
@@ -9,14 +9,35 @@ use orange_core::attention::{answer, notification};
 use orange_core::history::Event;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
-use orange_core::{Text, text};
+use orange_core::{Action, Text, text};
 use std::collections::BTreeMap;
+
+/// The environment of the errand that tells it, and so of the user's command.
+pub const VARIABLES: [&str; 11] = [
+    "ORANGE_NOTIFY_TASK",
+    "ORANGE_NOTIFY_ID",
+    "ORANGE_NOTIFY_PROJECT",
+    "ORANGE_NOTIFY_BRANCH",
+    "ORANGE_NOTIFY_SUMMARY",
+    "ORANGE_NOTIFY_STATUS",
+    "ORANGE_NOTIFY_MESSAGE",
+    "ORANGE_NOTIFY_EVENT",
+    "ORANGE_NOTIFY_TIME",
+    "ORANGE_NOTIFY_REASON",
+    "ORANGE_NOTIFY_ANSWER",
+];
 
 /// Something to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notification {
     /// The same thing gets the same key.
     key: String,
+    event: String,
+    time: String,
+    /// What is asked, or what happened.
+    reason: String,
+    /// What the person can do about it.
+    answer: Action,
     text: Text,
 }
 
@@ -24,15 +45,24 @@ pub(crate) struct Notification {
 pub(crate) fn worth_telling(task: &Task, body: &str, events: &[Event]) -> Vec<Notification> {
     let tell = |event: &Event| {
         let (kind, what) = (event.kind.as_str(), event.run_or_hook());
+        let told = notification(event)?;
+        let asked = asked_in_file(task, body, event);
+        let answer = answer(event, task.name());
+        let text = match (&answer, &asked) {
+            (Some(how), _) => text!("{told} (answer: {})", how.clone()),
+            (None, Some(asked)) => text!("{told}: {asked}"),
+            (None, None) => told.clone().into(),
+        };
         Some(Notification {
             key: format!("{} {kind} {} {what}", task.id, event.timestamp),
-            text: match answer(event, task.name()) {
-                Some(how) => text!("{} (answer: {})", notification(event)?, how),
-                None => match asked_in_file(task, body, event) {
-                    Some(asked) => text!("{}: {asked}", notification(event)?),
-                    None => notification(event)?.into(),
-                },
-            },
+            event: kind.to_owned(),
+            time: event.timestamp.to_string(),
+            answer: answer.unwrap_or_else(|| match asked {
+                Some(_) => Action::answer_in_words(task.name()),
+                None => Action::explain(task.name()),
+            }),
+            reason: asked.unwrap_or(told),
+            text,
         })
     };
     events.iter().filter_map(tell).collect()
@@ -63,17 +93,21 @@ fn one_line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Runs the user's command for each of these that was not told before.
+/// Sends each of these that was not told before.
 pub(crate) fn notify_person(call: &Call, task: &Task, notifications: Vec<Notification>) {
-    let has_command = || settings::config(call).is_ok_and(|config| config.notify.command.is_some());
-    if notifications.is_empty() || !has_command() {
+    let is_wanted = || {
+        let config = settings::config(call);
+        config
+            .is_ok_and(|config| config.notify.command.is_some() || config.notify.webhook.is_some())
+    };
+    if notifications.is_empty() || !is_wanted() {
         return;
     }
     for notification in notifications {
         let now = call.now();
         let is_new = call.with_database(|database| database.note_notified(&notification.key, now));
         match is_new {
-            Ok(true) => leave_to_errand(call, task, &(call.spell)(&notification.text)),
+            Ok(true) => leave_to_errand(call, task, &notification),
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "a notification was not sent"),
         }
@@ -81,21 +115,25 @@ pub(crate) fn notify_person(call: &Call, task: &Task, notifications: Vec<Notific
 }
 
 /// Nobody waits for it: what it does may take its time, and may outlive the agent that caused it.
-fn leave_to_errand(call: &Call, task: &Task, text: &str) {
-    let about = [
-        ("ORANGE_NOTIFY_TASK", task.label()),
-        ("ORANGE_NOTIFY_ID", task.id.clone()),
-        ("ORANGE_NOTIFY_PROJECT", task.project.clone()),
-        ("ORANGE_NOTIFY_BRANCH", task.branch.clone()),
-        ("ORANGE_NOTIFY_SUMMARY", task.summary.clone()),
-        ("ORANGE_NOTIFY_STATUS", task.status.to_string()),
-        (
-            "ORANGE_NOTIFY_MESSAGE",
-            format!("{} {text}", task.name().seen_from(None)),
-        ),
+fn leave_to_errand(call: &Call, task: &Task, notification: &Notification) {
+    let text = (call.spell)(&notification.text);
+    let answer = (call.spell)(&notification.answer.clone().into());
+    let values = [
+        task.label(),
+        task.id.clone(),
+        task.project.clone(),
+        task.branch.clone(),
+        task.summary.clone(),
+        task.status.to_string(),
+        format!("{} {text}", task.name().seen_from(None)),
+        notification.event.clone(),
+        notification.time.clone(),
+        notification.reason.clone(),
+        answer.trim_matches('`').to_owned(),
     ];
-    let about = about.map(|(name, value)| (name.to_owned(), one_line(&value)));
-    let about = BTreeMap::from(about);
+    let names = VARIABLES.map(str::to_owned);
+    let about = names.into_iter().zip(values.map(|value| one_line(&value)));
+    let about = about.collect::<BTreeMap<_, _>>();
     let home = call.store.home();
     if let Err(error) = errand::start_with(&call.orange, home, &["notify"], &about, &[]) {
         tracing::warn!(%error, "a notification was not sent");

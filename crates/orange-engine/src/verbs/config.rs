@@ -7,7 +7,7 @@ use crate::git::committed::text_of;
 use crate::settings::{self, MAX_BYTES, told_of};
 use crate::store::locks::Lock;
 use crate::store::replace;
-use orange_core::config::{Kind, Layer, Setting, about, edited, unknown};
+use orange_core::config::{Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
 use orange_core::{Action, Text, text};
 use serde::Serialize;
@@ -100,8 +100,8 @@ pub fn change_setting(
     let mut overrides = call.overrides.iter();
     Ok(SettingChanged {
         key: key.to_owned(),
-        before,
-        after,
+        before: before.map(|value| setting.shown(value)),
+        after: after.map(|value| setting.shown(value)),
         file: settings::settings_file(call),
         default: setting.default_value(),
         trouble: now.usable().err().map(|error| error.to_string()),
@@ -176,7 +176,7 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
         .map_err(|problem| wrong(&problem))?;
     let value = setting.value(&node);
     // Nothing where a text should be: none is what the setting has once it is taken out.
-    if setting.kind == Kind::Text && (value.is_null() || value == "") {
+    if setting.kind.is_text() && (value.is_null() || value == "") {
         let error = err!(Usage, "{key}: the text is empty");
         return Err(error.hint(text!(
             "to have none: {}",

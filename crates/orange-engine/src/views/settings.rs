@@ -233,7 +233,7 @@ impl Layers<'_> {
         SettingView {
             setting,
             key,
-            value,
+            value: setting.shown(value),
             sources,
             chosen: None,
             mistake: bad.map(|bad| bad.mistake.clone()),

@@ -50,7 +50,7 @@ pub(crate) enum Errand {
     Queue,
     /// Check a commit that was handed over
     Verify { folder: String },
-    /// Run the user's `notify.command`
+    /// Tell the person by `notify.command` and `notify.webhook`
     Notify,
 }
 
@@ -138,7 +138,13 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
         Errand::Finish { folder } => recovery::finish(&session.call, folder)?,
         Errand::Verify { folder } => verify::verify(&session.call, folder)?,
         Errand::Queue => {}
-        Errand::Notify => return notify::notify(&session.call),
+        Errand::Notify => {
+            let about = notify::VARIABLES.iter().filter_map(|name| {
+                let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+                Some(((*name).to_owned(), value))
+            });
+            return notify::notify(&session.call, &about.collect());
+        }
     }
     queue::serve_queue(&session.call)?;
     Ok(())

@@ -82,6 +82,7 @@ impl Line {
             Kind::Flag => ["true", "false"].map(str::to_owned).to_vec(),
             Kind::OneOf(words) => words.iter().map(|&word| word.to_owned()).collect(),
             Kind::Harness => self.harnesses(),
+            Kind::Secret => Vec::new(),
             _ => {
                 let mut known: Vec<String> =
                     [&now, &default].into_iter().flatten().cloned().collect();

@@ -37,7 +37,11 @@ ORANGE_NOTIFY_ID       its id
 ORANGE_NOTIFY_PROJECT  its project
 ORANGE_NOTIFY_BRANCH   its branch
 ORANGE_NOTIFY_SUMMARY  its summary
-ORANGE_NOTIFY_STATUS   its status";
+ORANGE_NOTIFY_STATUS   its status
+ORANGE_NOTIFY_REASON   what it asks, or what happened
+ORANGE_NOTIFY_ANSWER   the command that answers, or says more
+ORANGE_NOTIFY_EVENT    what was journalled, such as attention.raised
+ORANGE_NOTIFY_TIME     when";
 
 /// What settings can be overridden with: key and variable.
 pub(crate) fn of_settings() -> impl Iterator<Item = (&'static str, String)> {

@@ -88,6 +88,7 @@ mod merge_strategies;
 mod merges;
 mod new;
 mod no_commands;
+mod notify_webhook;
 mod old_homes;
 mod output;
 mod payloads;

@@ -195,7 +195,7 @@ fn variables_of_notify_have_no_control_character() {
         .split(|byte| *byte == 0)
         .filter(|variable| variable.starts_with(b"ORANGE_NOTIFY_"))
         .collect();
-    assert_eq!(about.len(), 7, "{about:?}");
+    assert_eq!(about.len(), 11, "{about:?}");
     for variable in about {
         assert!(!variable.contains(&b'\n'));
         harmless(
