@@ -120,6 +120,9 @@ impl Config {
 
 /// That a key means nothing, with the one that may have been meant.
 pub fn unknown(key: &str) -> String {
+    if let Some(name) = key.strip_prefix(setting::KEYS_START) {
+        return format!("the dashboard has no action {name:?} whose key can be chosen");
+    }
     match Setting::nearest(key) {
         Some(meant) => format!("there is no setting {key:?}; did you mean {meant}?"),
         None => format!("there is no setting {key:?}"),

@@ -1,6 +1,11 @@
 //! The keys of the dashboard, in one table: its footer, its help, the documents and the setting that changes keys come from it.
 
+use crate::display::clean_width;
 use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The name of the key for a blank.
+pub const SPACE: &str = "space";
 
 /// What a key does.
 macro_rules! keys {
@@ -27,7 +32,7 @@ pub struct KeyRow {
     pub action: KeyAction,
     /// Its name in the setting `dashboard.keys`.
     pub name: &'static str,
-    /// One character, or the name of a key: `Enter`, `Tab`, `Esc`.
+    /// One character, or the name of a key: `Enter`, `Tab`, `Esc`, `space`.
     pub key: &'static str,
     pub group: Group,
     /// For the footer.
@@ -67,6 +72,7 @@ keys! {
     Message "message" "i" Work "message" "write to the agent",
     Diff "diff" "D" Work "diff" "look at the changes",
     Editor "editor" "e" Work "editor" "open the workspace in your editor",
+    Mark "mark" "space" Work "mark" "mark the task: cancel, delete, request changes and merge act on all that are marked",
     Shell "shell" "!" Work "shell" "open a shell in the workspace",
     Enter "enter" "Enter" Go "attach" "start the task, go to its agent, or start the agent again",
     View "view" "v" Go "view" "look at the task: timeline, changes, screen, TASK.md, agents",
@@ -88,6 +94,7 @@ keys! {
     Help "help" "?" Go "help" "show every key",
     Cancel "cancel" "x" End "cancel" "cancel the task",
     Delete "delete" "d" End "delete" "delete the task, which can be restored",
+    Rescue "rescue" "S" End "rescues" "show what was saved of the task's work, and bring it back",
     Undo "undo" "u" End "undo" "restore what was deleted, create anew what was cancelled",
     Back "back" "Esc" End "back" "go one step back",
     Quit "quit" "q" End "quit" "go back, and quit at the top; agents go on",
@@ -96,6 +103,67 @@ keys! {
 impl KeyAction {
     pub fn row(self) -> &'static KeyRow {
         &KEYS[self as usize]
+    }
+
+    /// The action of a name, if a person may choose its key: those of Enter, Tab and Esc always have them.
+    pub fn changeable(name: &str) -> Option<KeyAction> {
+        let row = KEYS.iter().find(|row| row.name == name)?;
+        (!matches!(row.key, "Enter" | "Tab" | "Esc")).then_some(row.action)
+    }
+}
+
+/// The keys that a person chose.
+pub type ChosenKeys = BTreeMap<KeyAction, String>;
+
+/// Why a key cannot be chosen, if it cannot. Digits choose a workspace or a tab.
+pub fn check_key(key: &str) -> Result<(), &'static str> {
+    let mut letters = key.chars();
+    let is_visible = |c: char| !c.is_whitespace() && !c.is_control() && !c.is_ascii_digit();
+    let is_one = match (letters.next(), letters.next()) {
+        (Some(letter), None) => is_visible(letter) && clean_width(key) == 1,
+        _ => key == SPACE,
+    };
+    if is_one {
+        Ok(())
+    } else {
+        Err("must be one visible character, or space; not a digit")
+    }
+}
+
+/// A choice that does not count: another action has the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clash {
+    pub action: KeyAction,
+    pub other: KeyAction,
+}
+
+/// Every action with its key, and the choices that do not count. Where two actions would have one key, the default
+/// counts for each that was chosen.
+pub fn with_chosen(chosen: &ChosenKeys) -> (Vec<(KeyAction, String)>, Vec<Clash>) {
+    let mut chosen = chosen.clone();
+    let mut clashes = Vec::new();
+    loop {
+        let key_of = |row: &KeyRow| match chosen.get(&row.action) {
+            Some(key) => key.clone(),
+            None => row.key.to_owned(),
+        };
+        let keys: Vec<_> = KEYS.iter().map(|row| (row.action, key_of(row))).collect();
+        let found: Vec<Clash> = chosen
+            .iter()
+            .filter_map(|(action, key)| {
+                let mut others = keys.iter();
+                let (other, _) = others.find(|(other, of)| other != action && of == key)?;
+                Some(Clash {
+                    action: *action,
+                    other: *other,
+                })
+            })
+            .collect();
+        if found.is_empty() {
+            return (keys, clashes);
+        }
+        chosen.retain(|action, _| found.iter().all(|clash| clash.action != *action));
+        clashes.extend(found);
     }
 }
 
@@ -110,5 +178,69 @@ mod tests {
         let names: HashSet<_> = KEYS.iter().map(|row| row.name).collect();
         assert_eq!((keys.len(), names.len()), (KEYS.len(), KEYS.len()));
         assert!(KEYS.iter().all(|row| row.action.row() == row));
+    }
+
+    fn chosen(keys: &[(KeyAction, &str)]) -> ChosenKeys {
+        let keys = keys.iter();
+        keys.map(|(action, key)| (*action, (*key).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_chosen_key_takes_the_place_of_the_default() {
+        let (keys, clashes) = with_chosen(&chosen(&[
+            (KeyAction::Merge, "x"),
+            (KeyAction::Cancel, "m"),
+            (KeyAction::Quit, "Q"),
+        ]));
+        assert_eq!(clashes, []);
+        for wanted in [
+            (KeyAction::Merge, "x"),
+            (KeyAction::Cancel, "m"),
+            (KeyAction::Quit, "Q"),
+            (KeyAction::Delete, "d"),
+        ] {
+            assert!(keys.contains(&(wanted.0, wanted.1.to_owned())));
+        }
+    }
+
+    #[test]
+    fn where_two_would_have_one_key_the_defaults_count() {
+        let clash = |action, other| Clash { action, other };
+        // Once `x` is cancel's again, `m` is merge's.
+        let (keys, clashes) = with_chosen(&chosen(&[
+            (KeyAction::Merge, "d"),
+            (KeyAction::Cancel, "m"),
+        ]));
+        assert_eq!(
+            clashes,
+            [
+                clash(KeyAction::Merge, KeyAction::Delete),
+                clash(KeyAction::Cancel, KeyAction::Merge),
+            ]
+        );
+        assert_eq!(keys, with_chosen(&ChosenKeys::new()).0);
+        let (keys, clashes) = with_chosen(&chosen(&[
+            (KeyAction::Merge, "M"),
+            (KeyAction::Cancel, "M"),
+        ]));
+        assert_eq!(clashes.len(), 2);
+        assert_eq!(keys, with_chosen(&ChosenKeys::new()).0);
+    }
+
+    #[test]
+    fn a_key_is_one_visible_character() {
+        for good in ["M", "ü", "+", "space", "#"] {
+            assert_eq!(check_key(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "", "5", "Enter", "Esc", "Tab", " ", "\u{1b}", "xy", "日", "\u{301}",
+        ] {
+            assert!(check_key(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(KeyAction::changeable("merge"), Some(KeyAction::Merge));
+        for fixed in ["enter", "back", "next-view", "nothing"] {
+            assert_eq!(KeyAction::changeable(fixed), None, "{fixed}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod attach;
 mod call;
+mod clipboard;
 mod name;
 mod pane;
 mod session;

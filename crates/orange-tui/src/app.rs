@@ -4,8 +4,10 @@
 mod actions;
 mod create;
 mod inputs;
+pub(crate) mod marks;
 pub mod offered;
 mod overlays;
+mod rescues;
 pub mod rows;
 
 pub use create::{FIELDS, Form};
@@ -15,6 +17,7 @@ pub use overlays::{Choice, Choose, Compose, ComposeFor, Confirm, Overlay, found_
 use crate::keymap::Keymap;
 use crate::theme::Theme;
 use crate::verbs::Outcome;
+use marks::MARKED;
 use orange_core::keys::KeyAction;
 use orange_core::task::Status;
 use orange_core::text::Part;
@@ -124,6 +127,10 @@ pub struct App {
     /// What runs on tasks, by their folders.
     pub busy: BTreeMap<String, &'static str>,
     pub monitor: &'static str,
+    /// Tasks that keys act on together, by their folders.
+    marked: BTreeSet<String>,
+    /// On which of them something runs now.
+    together: Vec<String>,
     undo: Option<Undo>,
     /// What is being taken back: if that fails, it can be tried again.
     undoing: Option<Undo>,
@@ -184,6 +191,8 @@ impl App {
             message: None,
             busy: BTreeMap::new(),
             monitor: "monitor starts",
+            marked: BTreeSet::new(),
+            together: Vec::new(),
             undo: None,
             undoing: None,
             drafts: HashMap::new(),
@@ -307,6 +316,14 @@ impl App {
                 self.refuse(text, hint, at);
                 Vec::new()
             }
+            Input::Found { words, tasks } => {
+                if self.narrowed.words.trim() != words {
+                    return Vec::new();
+                }
+                self.narrowed.found = tasks;
+                self.rebuild();
+                self.focus_effects()
+            }
             Input::News => vec![Effect::LoadOverview],
         }
     }
@@ -365,6 +382,11 @@ impl App {
         let before = self.needed.replace(overview.needs_me);
         let more_need = before.is_some_and(|before| overview.needs_me > before);
         self.overview = overview;
+        if !self.marked.is_empty() {
+            let rows = self.overview.rows.iter();
+            let known: BTreeSet<&String> = rows.map(|row| &row.folder).collect();
+            self.marked.retain(|folder| known.contains(folder));
+        }
         self.now = Timestamp::now();
         self.rebuild();
         let mut effects: Vec<Effect> = more_need.then_some(Effect::Bell).into_iter().collect();
@@ -458,7 +480,8 @@ impl App {
                 self.narrowed
                     .words
                     .push_str(&text.replace(['\n', '\r'], " "));
-                self.rebuild();
+                self.narrow();
+                return self.search_effects();
             }
             None if self.cursor.is_some() => {
                 self.open_composer(ComposeFor::Message(self.shown_role()), Some(text));
@@ -513,7 +536,7 @@ impl App {
         match key.code {
             KeyCode::Esc => {
                 self.is_searching = false;
-                self.narrowed.words.clear();
+                self.narrowed.clear_words();
             }
             KeyCode::Enter => {
                 self.is_searching = false;
@@ -521,6 +544,9 @@ impl App {
             }
             KeyCode::Backspace => {
                 self.narrowed.words.pop();
+                if self.narrowed.words.is_empty() {
+                    self.narrowed.clear_words();
+                }
             }
             KeyCode::Down => return self.act(KeyAction::Down, Instant::now()),
             KeyCode::Up => return self.act(KeyAction::Up, Instant::now()),
@@ -530,7 +556,17 @@ impl App {
             _ => return Vec::new(),
         }
         self.narrow();
-        self.focus_effects()
+        self.search_effects()
+    }
+
+    /// The rows are narrowed at once by what they show; where else the words are found is asked of the index.
+    fn search_effects(&self) -> Vec<Effect> {
+        let mut effects = self.focus_effects();
+        let words = self.narrowed.words.trim();
+        if !words.is_empty() {
+            effects.push(Effect::Search(words.to_owned()));
+        }
+        effects
     }
 
     /// A digit is a workspace in a list, and a tab in a task.
@@ -556,6 +592,12 @@ impl App {
         match mouse.kind {
             MouseEventKind::ScrollDown => self.act(KeyAction::Down, at),
             MouseEventKind::ScrollUp => self.act(KeyAction::Up, at),
+            MouseEventKind::Down(MouseButton::Left) if mouse.row + 1 == self.size.1 => {
+                match crate::draw::footer_key_at(self, mouse.column) {
+                    Some(action) => self.act(action, at),
+                    None => Vec::new(),
+                }
+            }
             MouseEventKind::Down(MouseButton::Left)
                 if self.view == View::List && crate::draw::is_in_list(self.size, mouse) =>
             {
@@ -590,12 +632,23 @@ impl App {
             Outcome::ChooseMode { .. } => None,
             _ => self.submitted.remove(&folder),
         };
+        if folder == MARKED {
+            for folder in std::mem::take(&mut self.together) {
+                self.busy.remove(&folder);
+            }
+        }
         match outcome {
             Outcome::Said { text, undo } => {
                 self.forget_draft(&folder, what);
-                if undo.is_some() {
-                    self.undo = undo;
-                }
+                let key = self.keymap.key(KeyAction::Undo);
+                let text = match &undo {
+                    Some(Undo::Restore(_)) => format!("{text}; {key} restores it"),
+                    Some(Undo::CreateFrom(_)) => {
+                        format!("{text}; {key} creates it anew, with its work")
+                    }
+                    None => text,
+                };
+                self.undo = undo.or(self.undo.take());
                 self.say(text, at);
             }
             Outcome::Created { folder, text } => {
@@ -606,6 +659,22 @@ impl App {
                     self.forget_details();
                 }
             }
+            Outcome::Many {
+                text,
+                done,
+                is_whole,
+            } => {
+                self.marked.retain(|folder| !done.contains(folder));
+                if is_whole {
+                    self.forget_draft(&folder, what);
+                    self.say(text, at);
+                } else {
+                    self.refuse(text, None, at);
+                }
+            }
+            Outcome::Rescues(rescues) => self.choose_rescue(&folder, rescues, at),
+            Outcome::Rescue { name, lines } => self.confirm_rescue(folder, name, lines, at),
+            Outcome::Plans(planned) => self.confirm_merges(planned, at),
             Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
             Outcome::ChooseMode { project, verb } => self.choose_mode(&folder, &project, &verb, at),
             Outcome::Failed { mut text, hint } => {

@@ -7,6 +7,7 @@ pub(crate) mod overlay;
 pub(crate) mod panel;
 mod task;
 
+use crate::app::marks::MARKED;
 use crate::app::offered::offered;
 use crate::app::{App, View};
 use orange_core::display::{clean_width, fitted};
@@ -108,7 +109,7 @@ fn fitting(spans: Vec<Vec<Span<'static>>>, width: usize) -> Line<'static> {
     let mut line = Vec::new();
     let mut used = 0;
     for group in spans {
-        let needed: usize = group.iter().map(|span| clean_width(&span.content)).sum();
+        let needed = spans_width(&group);
         if used + needed > width {
             break;
         }
@@ -116,6 +117,10 @@ fn fitting(spans: Vec<Vec<Span<'static>>>, width: usize) -> Line<'static> {
         line.extend(group);
     }
     Line::from(line)
+}
+
+fn spans_width(spans: &[Span<'static>]) -> usize {
+    spans.iter().map(|span| clean_width(&span.content)).sum()
 }
 
 fn header(app: &App, width: usize) -> Paragraph<'static> {
@@ -148,6 +153,9 @@ fn header(app: &App, width: usize) -> Paragraph<'static> {
         };
         add(format!("{}{end}", fitted(&text, 40)), app.theme.key());
     }
+    if app.marked_count() > 0 {
+        add(format!("{} marked", app.marked_count()), app.theme.key());
+    }
     let plain = Style::new();
     add(
         format!("{} of {} agents", overview.agents, overview.agent_limit),
@@ -174,7 +182,11 @@ fn message(app: &App, width: usize) -> Vec<Line<'static>> {
         let running = app.busy.iter().next().map(|(folder, what)| {
             let mut rows = app.overview.rows.iter();
             let row = rows.find(|row| row.folder == *folder);
-            let label = row.map_or("new task", |row| &row.label);
+            let label = match row {
+                Some(row) => &row.label,
+                None if folder == MARKED => "marked tasks",
+                None => "new task",
+            };
             format!(" {label}: {what} …")
         });
         return vec![Line::styled(running.unwrap_or_default(), app.theme.dim())];
@@ -195,33 +207,56 @@ fn message(app: &App, width: usize) -> Vec<Line<'static>> {
         .collect()
 }
 
-/// The keys that work on the selected task now.
-fn footer(app: &App, width: usize) -> Paragraph<'static> {
+/// The keys that work on the selected task now, or on those that are marked, as far as there is room.
+fn footer_keys(app: &App, width: usize) -> Vec<(KeyAction, Vec<Span<'static>>)> {
     let mut keys: Vec<(KeyAction, &'static str)> = app
         .selected()
         .map(|row| offered(row, app.focused()))
         .unwrap_or_default();
-    if app.view == View::Task {
+    if app.acts_on_marks() {
+        keys = App::offered_for_marks();
+    } else if app.view == View::Task {
         keys.retain(|(action, _)| !matches!(action, KeyAction::View | KeyAction::Diff));
     } else {
         keys.push((KeyAction::Create, "new"));
         keys.push((KeyAction::NextNeed, "next"));
         keys.push((KeyAction::NextView, "views"));
     }
-    let help = (KeyAction::Help, "help");
-    let group = |(action, label): &(KeyAction, &'static str)| {
-        vec![
-            Span::styled(format!(" {}", app.keymap.key(*action)), app.theme.key()),
+    let group = |(action, label): (KeyAction, &'static str)| {
+        let spans = vec![
+            Span::styled(format!(" {}", app.keymap.key(action)), app.theme.key()),
             Span::raw(format!(" {label} ")),
-        ]
+        ];
+        (action, spans)
     };
     // The help is always offered: whatever has no room is found there.
-    let last = group(&help);
-    let reserved: usize = last.iter().map(|span| clean_width(&span.content)).sum();
-    let mut line = fitting(
-        keys.iter().map(group).collect(),
-        width.saturating_sub(reserved),
-    );
-    line.spans.extend(last);
-    Paragraph::new(line)
+    let help = group((KeyAction::Help, "help"));
+    let mut room = width.saturating_sub(spans_width(&help.1));
+    let mut shown: Vec<_> = keys.into_iter().map(group).collect();
+    let fit = shown.iter().take_while(|(_, spans)| {
+        let left = room.checked_sub(spans_width(spans));
+        room = left.unwrap_or(room);
+        left.is_some()
+    });
+    let fit = fit.count();
+    shown.truncate(fit);
+    shown.push(help);
+    shown
+}
+
+fn footer(app: &App, width: usize) -> Paragraph<'static> {
+    let keys = footer_keys(app, width).into_iter();
+    let spans: Vec<Span<'static>> = keys.flat_map(|(_, spans)| spans).collect();
+    Paragraph::new(Line::from(spans))
+}
+
+/// The key of the last line at a column, for a click.
+pub fn footer_key_at(app: &App, column: u16) -> Option<KeyAction> {
+    let mut end = 0;
+    let mut keys = footer_keys(app, app.size.0.into()).into_iter();
+    let found = keys.find(|(_, spans)| {
+        end += spans_width(spans);
+        usize::from(column) < end
+    });
+    found.map(|(action, _)| action)
 }

@@ -1,6 +1,6 @@
 //! Which key does what: the table of `orange_core::keys`, as changed by the settings.
 
-use orange_core::keys::{KEYS, KeyAction};
+use orange_core::keys::{ChosenKeys, KeyAction, SPACE, with_chosen};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Keys and what they do.
@@ -11,14 +11,18 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Keymap {
-        let keys = KEYS.iter().map(|row| (row.action, row.key.to_owned()));
-        Keymap {
-            keys: keys.collect(),
-        }
+        Keymap::new(&ChosenKeys::new())
     }
 }
 
 impl Keymap {
+    /// The table with the keys that a person chose. What clashes does not count.
+    pub fn new(chosen: &ChosenKeys) -> Keymap {
+        Keymap {
+            keys: with_chosen(chosen).0,
+        }
+    }
+
     /// What a key does. Arrows and the like always mean the same.
     pub fn action(&self, event: KeyEvent) -> Option<KeyAction> {
         match event.code {
@@ -36,6 +40,7 @@ impl Keymap {
             KeyCode::Enter => "Enter".to_owned(),
             KeyCode::Esc => "Esc".to_owned(),
             KeyCode::Tab => "Tab".to_owned(),
+            KeyCode::Char(' ') if is_plain(event.modifiers) => SPACE.to_owned(),
             KeyCode::Char(letter) if is_plain(event.modifiers) => letter.to_string(),
             _ => return None,
         };
@@ -63,6 +68,7 @@ pub fn is_plain(modifiers: KeyModifiers) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use orange_core::keys::KEYS;
 
     #[test]
     fn every_action_is_reached_by_its_key() {
@@ -72,6 +78,7 @@ mod tests {
                 "Enter" => KeyCode::Enter,
                 "Esc" => KeyCode::Esc,
                 "Tab" => KeyCode::Tab,
+                SPACE => KeyCode::Char(' '),
                 letter => KeyCode::Char(letter.chars().next().unwrap()),
             };
             let event = KeyEvent::new(code, KeyModifiers::NONE);
@@ -79,5 +86,17 @@ mod tests {
         }
         let control = KeyEvent::new(KeyCode::Char('x'), KeyModifiers::CONTROL);
         assert_eq!(keymap.action(control), None);
+    }
+
+    #[test]
+    fn a_chosen_key_acts_and_is_shown_and_the_default_does_nothing() {
+        let chosen = [(KeyAction::Merge, "M".to_owned())];
+        let keymap = Keymap::new(&ChosenKeys::from(chosen));
+        let typed = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+        assert_eq!(keymap.action(typed('M')), Some(KeyAction::Merge));
+        assert_eq!(keymap.action(typed('m')), None);
+        assert_eq!(keymap.key(KeyAction::Merge), "M");
+        let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
+        assert_eq!(keymap.action(down), Some(KeyAction::Down));
     }
 }

@@ -8,7 +8,7 @@ use orange_engine::git::diff::Shape;
 use orange_engine::store::feed::{Change, Feed};
 use orange_engine::verbs::peek;
 use orange_engine::views::diff::{self, DiffOf};
-use orange_engine::views::{dashboard, task};
+use orange_engine::views::{dashboard, search, task};
 use orange_engine::{Call, Result, settings};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -77,6 +77,21 @@ pub(crate) fn changes(call: Call, tell: Sender<Input>) -> Sender<(String, DiffOf
             ..changes
         };
         let _ = tell.send(Input::Changes(Box::new(changes)));
+    })
+}
+
+/// More tasks than this are not gone through by hand.
+const MOST_FOUND: usize = 500;
+
+pub(crate) fn search(call: Call, tell: Sender<Input>) -> Sender<(String, Vec<String>)> {
+    newest(move |(words, projects): (String, Vec<String>)| {
+        // Brackets and the like alone are nothing to look for: the rows are narrowed by them all the same.
+        let found = search::search(&call.anew(), &words, &projects, MOST_FOUND);
+        let found = found.map_or(Vec::new(), |found| found.matches).into_iter();
+        let _ = tell.send(Input::Found {
+            words,
+            tasks: found.map(|one| (one.project, one.id)).collect(),
+        });
     })
 }
 

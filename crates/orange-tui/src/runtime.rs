@@ -2,6 +2,7 @@
 
 use crate::app::{App, Effect, Input, Setup};
 use crate::draw;
+use crate::keymap::Keymap;
 use crate::loaders::{self, Wanted};
 use crate::terminal::{self, Taken};
 use crate::theme::Theme;
@@ -32,6 +33,7 @@ pub struct Options {
     pub projects: Vec<String>,
     pub exit_on_attach: bool,
     pub mouse: bool,
+    pub keymap: Keymap,
     /// Lets the person write a text in their editor.
     pub edit: fn(&str) -> Result<String>,
 }
@@ -69,7 +71,8 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, ignored).map_err(failed)?;
     end_when_stopped(Arc::clone(&stop));
-    let app = App::new(setup, size().map_err(failed)?);
+    let mut app = App::new(setup, size().map_err(failed)?);
+    app.keymap = options.keymap;
     let terminal = Taken::take(options.mouse).map_err(failed)?;
     let mut dashboard = Dashboard {
         asks: Asks::new(&call, &tell),
@@ -108,6 +111,7 @@ struct Asks {
     focus: Sender<String>,
     screen: Sender<String>,
     changes: Sender<(String, DiffOf)>,
+    search: Sender<(String, Vec<String>)>,
     watched: Sender<Vec<String>>,
 }
 
@@ -121,6 +125,7 @@ impl Asks {
             focus: loaders::focus(call.clone(), tell.clone()),
             screen: loaders::screen(call.clone(), tell.clone()),
             changes: loaders::changes(call.clone(), tell.clone()),
+            search: loaders::search(call.clone(), tell.clone()),
         }
     }
 }
@@ -230,6 +235,9 @@ impl Dashboard {
                 Effect::LoadChanges(folder, of) => {
                     let _ = self.asks.changes.send((folder, of));
                 }
+                Effect::Search(words) => {
+                    let _ = self.asks.search.send((words, self.app.projects.clone()));
+                }
                 Effect::Run { folder, verb } => {
                     loaders::run(&self.call, folder, verb, self.tell.clone());
                 }
@@ -243,6 +251,11 @@ impl Dashboard {
                     }
                 }
                 Effect::Copy(text) => {
+                    // tmux takes no clipboard from programs in it, unless it is told to.
+                    if let Some(inside) = self.call.inside.clone() {
+                        let text = text.clone();
+                        std::thread::spawn(move || inside.copy(&text));
+                    }
                     let _ = execute!(stdout(), CopyToClipboard::to_clipboard_from(text));
                 }
                 Effect::Bell => {

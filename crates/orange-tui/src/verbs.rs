@@ -1,5 +1,7 @@
 //! The engine's verbs as the dashboard calls them, and what came of each in words.
 
+mod rescue;
+
 use crate::app::Undo;
 use orange_core::allow_rule::Scope;
 use orange_core::config::Permissions;
@@ -52,6 +54,13 @@ pub enum Verb {
     Restore(String),
     CreateFrom(String),
     Create(Box<NewTask>),
+    ListRescues,
+    /// By its name.
+    ShowRescue(String),
+    RestoreRescue(String),
+    /// One after the other.
+    Each(Vec<(String, Verb)>),
+    PlanMerges(Vec<String>),
     /// After a person said what agents of the project may do.
     WithMode(String, Permissions, Box<Verb>),
 }
@@ -69,7 +78,9 @@ impl Verb {
             Verb::RequestChanges(_) => "changes",
             Verb::TakeBack(_) => "take back",
             Verb::Send(..) => "message",
-            Verb::PlanMerge | Verb::Merge(_) => "merge",
+            Verb::PlanMerge | Verb::PlanMerges(_) | Verb::Merge(_) => "merge",
+            Verb::ListRescues | Verb::ShowRescue(_) | Verb::RestoreRescue(_) => "rescue",
+            Verb::Each(verbs) => verbs.first().map_or("nothing", |(_, verb)| verb.name()),
             Verb::Cancel => "cancel",
             Verb::Delete => "delete",
             Verb::Restore(_) => "restore",
@@ -77,6 +88,13 @@ impl Verb {
             Verb::WithMode(_, _, verb) => verb.name(),
         }
     }
+}
+
+/// A merge of one of several tasks: what it would be, or why it cannot be.
+#[derive(Debug)]
+pub struct Planned {
+    pub folder: String,
+    pub plan: std::result::Result<MergePlan, String>,
 }
 
 #[derive(Debug)]
@@ -91,6 +109,19 @@ pub enum Outcome {
     },
     /// What a merge would be: a person decides.
     Plan(Box<MergePlan>),
+    Plans(Vec<Planned>),
+    /// Names and what they hold.
+    Rescues(Vec<(String, String)>),
+    Rescue {
+        name: String,
+        lines: Vec<String>,
+    },
+    /// What became of several, and with which of them it was done.
+    Many {
+        text: String,
+        done: Vec<String>,
+        is_whole: bool,
+    },
     /// Nobody has said yet what agents of this project may do.
     ChooseMode {
         project: String,
@@ -133,7 +164,44 @@ pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
             text: with_notices(text),
             hint,
         },
+        Outcome::Many {
+            text,
+            done,
+            is_whole,
+        } => Outcome::Many {
+            text: with_notices(text),
+            done,
+            is_whole,
+        },
         outcome => outcome,
+    }
+}
+
+/// Does the same with several tasks. What cannot be done with one does not keep it from the next.
+fn each(call: &Call, verbs: Vec<(String, Verb)>) -> Outcome {
+    let word = match verbs.first() {
+        Some((_, Verb::Cancel)) => "cancelled",
+        Some((_, Verb::Delete)) => "deleted",
+        Some((_, Verb::Merge(_))) => "merged",
+        Some((_, Verb::RequestChanges(_))) => "sent back",
+        _ => "done",
+    };
+    let (mut done, mut refused) = (Vec::new(), Vec::new());
+    for (folder, verb) in verbs {
+        match try_run(call, &folder, verb) {
+            Ok(_) => done.push(folder),
+            Err(error) => refused.push(error.message),
+        }
+    }
+    let count = done.len();
+    let text = match refused.len() {
+        0 => format!("{count} {word}"),
+        several => format!("{count} {word}, {several} refused: {}", refused.join("; ")),
+    };
+    Outcome::Many {
+        text,
+        done,
+        is_whole: refused.is_empty(),
     }
 }
 
@@ -218,6 +286,19 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             let plan = merge::merge_plan(call, place(), &MergeWish::default())?;
             Outcome::Plan(Box::new(plan))
         }
+        Verb::PlanMerges(folders) => {
+            let plans = folders.into_iter().map(|folder| {
+                let place = call.store().place(&folder);
+                let plan = merge::merge_plan(call, place, &MergeWish::default());
+                let plan = plan.map_err(|error| error.message);
+                Planned { folder, plan }
+            });
+            Outcome::Plans(plans.collect())
+        }
+        Verb::Each(verbs) => each(call, verbs),
+        Verb::ListRescues => rescue::list(call, folder)?,
+        Verb::ShowRescue(name) => rescue::show(call, folder, &name)?,
+        Verb::RestoreRescue(name) => rescue::bring_back(call, folder, &name)?,
         Verb::Merge(wish) => {
             let merged = merge::merge(call, place(), &wish)?;
             let label = merged.done.task.label();
@@ -234,19 +315,15 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
         Verb::Cancel => {
             let cancelled = cancel(call, place(), CancelChildren::Ask)?;
             let task = &cancelled.done.task;
-            let text = format!(
-                "{}: cancelled; u creates it anew, with its work",
-                task.label()
-            );
             Outcome::Said {
-                text: with_failures(text, &cancelled.done),
+                text: with_failures(format!("{}: cancelled", task.label()), &cancelled.done),
                 undo: Some(Undo::CreateFrom(task.name().seen_from(None).to_owned())),
             }
         }
         Verb::Delete => {
             let task = delete(call, place())?;
             Outcome::Said {
-                text: format!("{}: deleted; u restores it", task.label()),
+                text: format!("{}: deleted", task.label()),
                 undo: Some(Undo::Restore(task.id)),
             }
         }

@@ -7,6 +7,7 @@ mod sources;
 
 use assert_cmd::Command;
 use orange_core::config::{Config, Setting};
+use orange_core::keys::{KEYS, KeyAction};
 use orange_core::merge::Strategy;
 use orange_core::prompt::{PromptName, Template, Variable};
 use orange_engine::maintenance::gc;
@@ -343,9 +344,13 @@ fn harnesses() -> Vec<serde_json::Value> {
 
 #[test]
 fn the_document_about_the_dashboard_has_every_key() {
-    let mut table = "| key | what it does |\n|---|---|\n".to_owned();
-    for row in orange_core::keys::KEYS {
-        table.push_str(&format!("| `{}` | {} |\n", row.key, row.about));
+    let mut table = "| key | name | what it does |\n|---|---|---|\n".to_owned();
+    for row in KEYS {
+        let name = match KeyAction::changeable(row.name) {
+            Some(_) => row.name,
+            None => "",
+        };
+        table.push_str(&format!("| `{}` | {name} | {} |\n", row.key, row.about));
     }
     let text = document("docs/dashboard.md");
     assert!(

@@ -1,8 +1,8 @@
 //! One setting changed in the text of a config.yaml; comments, order and layout stay as they are.
 
-use super::Mistake;
 use super::layer::{BOM, unreadable};
 use super::values::no_sections;
+use super::{Mistake, Setting};
 use crate::yaml::splice::Splicer;
 use crate::yaml::{self, Node};
 use serde_json::{Map, Value};
@@ -33,17 +33,28 @@ fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditE
     let layout = || EditError::Layout {
         key: key.to_owned(),
     };
-    let (section, name) = key.split_once('.').ok_or_else(layout)?;
-    let before = read(text)?.unwrap_or_default();
-    let mut settings = match before.get(section) {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(settings)) => settings.clone(),
-        Some(_) => return Err(layout()),
+    let path = Setting::path(key);
+    let (&[section, ref outer @ ..], Some(_)) = (path.as_slice(), path.get(1)) else {
+        return Err(layout());
     };
-    match value {
-        Some(value) => drop(settings.insert(name.to_owned(), value.clone())),
-        None if settings.shift_remove(name).is_none() => return Ok(text.to_owned()),
-        None => {}
+    let before = read(text)?.unwrap_or_default();
+    let mut settings = mapping(before.get(section)).ok_or_else(layout)?;
+    let is_there = match outer {
+        [group, name] => {
+            let mut of_group = mapping(settings.get(*group)).ok_or_else(layout)?;
+            let is_there = put(&mut of_group, name, value);
+            if of_group.is_empty() {
+                settings.shift_remove(*group);
+            } else {
+                settings.insert((*group).to_owned(), Value::Object(of_group));
+            }
+            is_there
+        }
+        [name, ..] => put(&mut settings, name, value),
+        [] => return Err(layout()),
+    };
+    if !is_there {
+        return Ok(text.to_owned());
     }
     let mut wanted = before;
     wanted.insert(section.to_owned(), Value::Object(settings));
@@ -61,6 +72,26 @@ fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditE
         return Ok(without.unwrap_or(new));
     }
     Ok(new)
+}
+
+/// What stands where a mapping may be; None: something else.
+fn mapping(value: Option<&Value>) -> Option<Map<String, Value>> {
+    match value {
+        None | Some(Value::Null) => Some(Map::new()),
+        Some(Value::Object(mapping)) => Some(mapping.clone()),
+        Some(_) => None,
+    }
+}
+
+/// Sets or takes out; false: there was nothing to take out.
+fn put(settings: &mut Map<String, Value>, name: &str, value: Option<&Value>) -> bool {
+    match value {
+        Some(value) => {
+            settings.insert(name.to_owned(), value.clone());
+            true
+        }
+        None => settings.shift_remove(name).is_some(),
+    }
 }
 
 /// The text without a section that has become empty; None: somebody's comment would be left without its place.

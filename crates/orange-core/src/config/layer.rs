@@ -1,7 +1,9 @@
 //! One text of settings, read: what it says and on which line, what of it cannot be used and what does not count.
 
+use super::setting::KEYS_START;
 use super::values::{leaves, scalar};
 use super::{Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness, unknown};
+use crate::keys::{Clash, with_chosen};
 use crate::yaml::{self, Node, YamlError};
 use serde_json::Value;
 
@@ -116,7 +118,36 @@ impl Layer {
                 node: (*node).clone(),
             });
         }
+        layer.refuse_clashes();
         Ok(layer)
+    }
+
+    /// Of keys that two actions would have, the defaults count.
+    fn refuse_clashes(&mut self) {
+        let mut config = Config::default();
+        self.apply_where(&mut config, |setting| setting.kind == Kind::Key);
+        let (_, clashes) = with_chosen(&config.keys);
+        for Clash { action, other } in clashes {
+            let (row, other) = (action.row(), other.row().name);
+            let of_action = |said: &Said| {
+                said.setting.kind == Kind::Key
+                    && said.key.strip_prefix(KEYS_START) == Some(row.name)
+            };
+            for said in self.said.extract_if(.., |said| of_action(said)) {
+                let (value, default) = (said.value(), row.key);
+                let chosen = value.as_str().unwrap_or_default();
+                let why = format!(": {chosen} is the key of {other} too, so {default} stays");
+                self.ignored.push(Rejected {
+                    mistake: Mistake {
+                        line: Some(said.line),
+                        reason: about(&said.key, &why),
+                    },
+                    key: said.key,
+                    line: said.line,
+                    value,
+                });
+            }
+        }
     }
 
     /// All that is wrong, from the first line to the last.

@@ -126,6 +126,10 @@ pub fn template() -> String {
             "" => setting.example,
             default => default,
         };
+        let (name, value) = match setting.kind {
+            Kind::Key => ("keys", format!("{{merge: {value}}}")),
+            _ => (name, value.to_owned()),
+        };
         let _ = writeln!(text, "#  {name}: {value}   # {}", setting.about);
     }
     text

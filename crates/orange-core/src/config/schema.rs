@@ -1,6 +1,7 @@
 //! The settings as a JSON Schema, with which editors complete and check a config.yaml.
 
 use super::{Kind, Setting};
+use crate::keys::{KEYS, KeyAction, KeyRow};
 use serde_json::{Map, Value, json};
 
 /// Draft 2020-12.
@@ -17,6 +18,16 @@ pub fn schema() -> Value {
         let name = setting.key.split('.').next_back().unwrap_or(setting.key);
         if setting.kind == Kind::OwnHarness {
             section["additionalProperties"] = setting_schema(setting);
+        } else if setting.kind == Kind::Key {
+            let of_action = |row: &&KeyRow| KeyAction::changeable(row.name).is_some();
+            let actions = KEYS.iter().filter(of_action);
+            let actions = actions.map(|row| (row.name.to_owned(), key_schema(row)));
+            section["properties"]["keys"] = json!({
+                "description": setting.about,
+                "type": ["object", "null"],
+                "properties": actions.collect::<Map<String, Value>>(),
+                "additionalProperties": false,
+            });
         } else {
             section["properties"][name] = setting_schema(setting);
         }
@@ -46,6 +57,13 @@ fn setting_schema(setting: &Setting) -> Value {
     Value::Object(schema)
 }
 
+fn key_schema(row: &KeyRow) -> Value {
+    let mut schema = kind_schema(Kind::Key);
+    schema["description"] = row.about.into();
+    schema["default"] = row.key.into();
+    schema
+}
+
 fn kind_schema(kind: Kind) -> Value {
     let texts = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
     match kind {
@@ -63,6 +81,7 @@ fn kind_schema(kind: Kind) -> Value {
         Kind::Url => {
             json!({"type": ["string", "null"], "pattern": "^https?://[^\\s@/?#]+([/?][^\\s#]*)?$"})
         }
+        Kind::Key => json!({"type": "string", "pattern": "^([^\\s0-9]|space)$"}),
         Kind::OneOf(words) => json!({"enum": words}),
         Kind::BranchTemplate | Kind::Harness => json!({"type": "string", "minLength": 1}),
         Kind::Patterns | Kind::Commands => json!({"anyOf": [

@@ -3,16 +3,20 @@
 use super::Config;
 use super::table::{KEYS, TABLE};
 use super::values::{days, is_empty, lines_of_text, several_commands, with_unit};
+use crate::keys::KeyAction;
 use crate::suggest;
 use crate::yaml::{self, Node};
 use serde_json::Value;
+
+/// Below it the actions of the dashboard have their keys.
+pub(super) const KEYS_START: &str = "dashboard.keys.";
 
 /// Stands for a secret.
 const HIDDEN: &str = "(hidden)";
 
 #[derive(Debug)]
 pub struct Setting {
-    /// `section.name`; `harness.NAME` stands for any name.
+    /// `section.name`; `harness.NAME` stands for any name, `dashboard.keys.NAME` for that of any action.
     pub key: &'static str,
     pub kind: Kind,
     /// As it would be written; empty: none.
@@ -42,6 +46,8 @@ pub enum Kind {
     Patterns,
     Commands,
     OwnHarness,
+    /// Of the dashboard.
+    Key,
 }
 
 /// What a repository's word counts beside the user's.
@@ -66,10 +72,14 @@ impl Setting {
 
     /// The row of a key, such as `agents.limit` or `harness.mine`.
     pub fn of(key: &str) -> Option<&'static Setting> {
-        let own = key
-            .strip_prefix("harness.")
-            .is_some_and(|name| !name.is_empty());
-        let key = if own { "harness.NAME" } else { key };
+        let names_one = |start: &str| key.strip_prefix(start).filter(|name| !name.is_empty());
+        let key = if names_one("harness.").is_some() {
+            "harness.NAME"
+        } else if names_one(KEYS_START).is_some_and(|name| KeyAction::changeable(name).is_some()) {
+            "dashboard.keys.NAME"
+        } else {
+            key
+        };
         TABLE.iter().find(|setting| setting.key == key)
     }
 
@@ -100,6 +110,19 @@ impl Setting {
         TABLE
             .iter()
             .filter(move |setting| setting.section() == name)
+    }
+
+    /// Where a value stands in a file: the names from the outermost mapping inwards.
+    pub(super) fn path(key: &str) -> Vec<&str> {
+        match key.strip_prefix(KEYS_START) {
+            Some(name) => vec!["dashboard", "keys", name],
+            None => key.splitn(2, '.').collect(),
+        }
+    }
+
+    /// What a key of this kind begins with, if the rest of it is a name: `harness.`.
+    pub fn start_of_named(&self) -> Option<&'static str> {
+        self.key.strip_suffix("NAME")
     }
 
     pub fn section(&self) -> &'static str {
@@ -192,6 +215,7 @@ impl Kind {
             Kind::Patterns => "a list of patterns, as in .gitignore".into(),
             Kind::Commands => "a command, or a list of commands".into(),
             Kind::OwnHarness => "a command as a list of words, or a mapping".into(),
+            Kind::Key => "a visible character that is no digit, or `space`".into(),
         }
     }
 

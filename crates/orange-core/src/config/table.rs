@@ -2,6 +2,7 @@
 //! `config show`, the schema for editors and docs/reference/configuration.md.
 
 use super::harnesses::{HARNESSES, REVIEWER};
+use super::setting::KEYS_START;
 use super::values::{
     above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text,
     time_of, url,
@@ -10,6 +11,7 @@ use super::{
     CustomHarnesses, Effort, Fetch, Kind, LogLevel, OnFailure, Permissions, Repository, Setting,
     agents,
 };
+use crate::keys::{ChosenKeys, KeyAction, check_key};
 use crate::merge::{RemoteBranches, Strategy};
 use crate::yaml::Node;
 use Kind::*;
@@ -33,6 +35,8 @@ macro_rules! settings {
         pub struct Config {
             $(pub $section: $struct,)+
             pub harnesses: CustomHarnesses,
+            /// Of the dashboard.
+            pub keys: ChosenKeys,
         }
 
         $(
@@ -70,6 +74,7 @@ macro_rules! settings {
 const HOME: &str = "it is about your own home folder";
 const MACHINE: &str = "it is about your own machine";
 const MONEY: &str = "it decides what agents spend";
+const SCREEN: &str = "it is about your own screen and keyboard";
 const RUNS: &str = "it decides which programs run";
 
 /// Its value goes by the name that its key has.
@@ -84,6 +89,27 @@ const OWN_HARNESS: Setting = Setting {
     set: |config, key, node| {
         let name = agents::own_name(key)?;
         config.harnesses.insert(name, agents::custom(node)?);
+        Ok(())
+    },
+};
+
+/// Its value goes by the action whose name its key has.
+const OWN_KEY: Setting = Setting {
+    key: "dashboard.keys.NAME",
+    kind: Key,
+    default: "",
+    example: "M",
+    repository: No(SCREEN),
+    about: "The key of the action NAME of the dashboard, such as `merge` or `next` (docs/dashboard.md lists them). Two actions with \
+         one key: the default counts for what you chose.",
+    set: |config, key, node| {
+        let name = key.strip_prefix(KEYS_START).unwrap_or(key);
+        let action = KeyAction::changeable(name).ok_or_else(|| {
+            ": write the name of an action for NAME, such as dashboard.keys.merge".to_owned()
+        })?;
+        let chosen = scalar(node).unwrap_or_default();
+        check_key(chosen)?;
+        config.keys.insert(action, chosen.to_owned());
         Ok(())
     },
 };
@@ -224,6 +250,14 @@ settings! {
             webhook_secret: Option<String> = None, read text,
             "With it each POST is signed (HMAC-SHA256 of its body), so that the receiver knows that it is yours.";
     }
+    /// How the dashboard looks and is used.
+    DashboardConfig dashboard {
+        "dashboard.mouse" => Flag, ("true", "false"), No(SCREEN), mouse: bool = true, read flag,
+            "Whether a click and the wheel mean something in the dashboard; if not, they are the terminal's, as with `--no-mouse`.";
+        "dashboard.ascii" => Flag, ("false", "true"), No(SCREEN), ascii: bool = false, read flag,
+            "Whether the dashboard is drawn with ASCII characters only, as with `--ascii`.";
+    }
+    + OWN_KEY;
     MonitorConfig monitor {
         "monitor.interval" => Time, ("30s", "2m"), No(MACHINE),
             interval: Duration = Duration::from_secs(30), read time_of,

@@ -214,7 +214,7 @@ fn a_repository_tightens_what_follows_a_failed_check_and_never_loosens_it() {
 #[test]
 fn every_row_of_the_table_is_right() {
     for setting in Setting::all() {
-        let key = &setting.key.replace("NAME", "mine");
+        let key = &setting.key.replace("NAME", "merge");
         let variable = Config::variable(key);
         assert!(variable.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
         assert!(setting.about.ends_with('.'), "{key}");
@@ -248,7 +248,7 @@ fn a_value_shown_and_written_is_the_value_that_was_read() {
             if text.is_empty() {
                 continue;
             }
-            let key = &setting.key.replace("NAME", "mine");
+            let key = &setting.key.replace("NAME", "merge");
             let value = setting.value(&setting.node(text).unwrap());
             let file = edited("", key, Some(&value)).unwrap();
             let mut typed = Config::default();
@@ -370,4 +370,66 @@ fn people_read_in_which_order_a_harness_is_chosen() {
     let about = Setting::of("agents.harness").unwrap().about;
     assert!(about.contains(&HARNESSES.join(", ")), "{about}");
     assert_eq!(Config::default().agents.harness, None);
+}
+
+#[test]
+fn a_url_is_one_to_post_to() {
+    let url = |text: &str| {
+        let text = format!("notify:\n  webhook: \"{text}\"\n");
+        Config::parse(&text).map(|(config, _)| config.notify.webhook)
+    };
+    for good in [
+        "https://example.org",
+        "HTTP://localhost:8080/hook?key=1&x=%20",
+        "http://[::1]:80/x",
+        "https://my_host.example./a@b",
+    ] {
+        assert_eq!(url(good), Ok(Some(good.to_owned())), "{good}");
+    }
+    for bad in [
+        "example.org/hook",
+        "ftp://example.org",
+        "https://",
+        "https:///x",
+        "https://me:secret@example.org/",
+        "https://example.org:0/",
+        "https://example.org:http/",
+        "https://example.org/a b",
+        "https://example.org/#a",
+        "https://exämple.org/",
+    ] {
+        let error = url(bad).unwrap_err().to_string();
+        assert!(
+            error.contains("notify.webhook must be a URL"),
+            "{bad}: {error}"
+        );
+        assert!(!error.contains("secret"), "{error}");
+    }
+}
+
+#[test]
+fn keys_of_the_dashboard_stand_in_a_mapping_of_their_own() {
+    use crate::keys::KeyAction;
+    let key = "dashboard.keys.merge";
+    let text = "dashboard:\n  mouse: false # mine\n";
+    let one = edited(text, key, Some(&"M".into())).unwrap();
+    assert_eq!(one, format!("{text}  keys:\n    merge: M\n"));
+    let two = edited(&one, "dashboard.keys.quit", Some(&"#".into())).unwrap();
+    assert_eq!(two, format!("{one}    quit: \"#\"\n"));
+    let (config, ignored) = Config::parse(&two).unwrap();
+    assert_eq!(ignored, vec![]);
+    assert!(!config.dashboard.mouse);
+    assert_eq!(config.keys[&KeyAction::Quit], "#");
+    assert_eq!(edited(&two, "dashboard.keys.quit", None).unwrap(), one);
+    assert_eq!(edited(&one, key, None).unwrap(), text);
+    assert_eq!(edited(text, key, None).unwrap(), text);
+    // Of two actions with one key the choice does not count; nothing else is touched by it.
+    let clash = "dashboard:\n  keys:\n    merge: x\n    quit: Q\n";
+    let (config, ignored) = Config::parse(clash).unwrap();
+    assert_eq!(config.keys.keys().collect::<Vec<_>>(), [&KeyAction::Quit]);
+    let told: Vec<String> = ignored.iter().map(Rejected::to_string).collect();
+    assert_eq!(
+        told,
+        ["line 3: dashboard.keys.merge: x is the key of cancel too, so m stays"]
+    );
 }

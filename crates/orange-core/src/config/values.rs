@@ -1,5 +1,6 @@
 //! The values of settings: what a YAML node means as a number, a time, a list. Errors say what it must be.
 
+use super::setting::KEYS_START;
 use super::{Mistake, Setting};
 use crate::choice::NotAllowed;
 use crate::yaml::{self, Node};
@@ -20,10 +21,22 @@ pub(super) fn leaves<'a>(
     let mut found = Vec::new();
     for section in sections {
         match &section.value {
-            Node::Mapping { entries, .. } => found.extend(entries.iter().map(|entry| {
-                let key = format!("{}.{}", section.key, entry.key);
-                (key, entry.key_span.start, &entry.value)
-            })),
+            Node::Mapping { entries, .. } => {
+                for entry in entries {
+                    let key = format!("{}.{}", section.key, entry.key);
+                    match &entry.value {
+                        Node::Mapping { entries, .. } if is_start_of_keys(&key) => {
+                            found.extend(entries.iter().map(|entry| {
+                                let key = format!("{KEYS_START}{}", entry.key);
+                                (key, entry.key_span.start, &entry.value)
+                            }));
+                        }
+                        // Every key is commented out.
+                        empty if is_start_of_keys(&key) && is_empty(empty) => {}
+                        value => found.push((key, entry.key_span.start, value)),
+                    }
+                }
+            }
             // Every setting of the section is commented out.
             empty if is_empty(empty) && Setting::of_section(&section.key).next().is_some() => {}
             Node::Scalar { .. } | Node::Sequence { .. } => {
@@ -32,6 +45,10 @@ pub(super) fn leaves<'a>(
         }
     }
     Ok(found)
+}
+
+fn is_start_of_keys(key: &str) -> bool {
+    KEYS_START.strip_suffix('.') == Some(key)
 }
 
 /// That a text is YAML, but no settings.

@@ -189,5 +189,6 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
 /// A value that would do.
 fn example(setting: &Setting, key: &str) -> Text {
     let key = key.replace("harness.NAME", "harness.mine");
+    let key = key.replace("keys.NAME", "keys.merge");
     text!("for example: {}", Action::set_setting(key, setting.example))
 }

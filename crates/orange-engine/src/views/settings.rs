@@ -209,11 +209,11 @@ impl Layers<'_> {
         let mut all = Vec::new();
         for setting in Setting::all() {
             let mut keys = vec![setting.key.to_owned()];
-            if setting.section() == "harness" {
+            if let Some(start) = setting.start_of_named() {
                 let own = self.user.said().iter().map(|said| &said.key);
                 let own = own.chain(self.user.bad.iter().map(|bad| &bad.key));
                 let own = own.chain(self.overrides.iter().map(|said| &said.key));
-                let named = own.filter(|key| key.starts_with("harness.")).cloned();
+                let named = own.filter(|key| key.starts_with(start)).cloned();
                 let named: BTreeSet<String> = named.collect();
                 if !named.is_empty() {
                     keys = named.into_iter().collect();

@@ -1,5 +1,6 @@
 //! What each action does in each view.
 
+use super::marks::MARKED;
 use super::offered::{self, Go};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::rows::{COLUMNS, Narrowed, column};
@@ -60,6 +61,12 @@ impl App {
                 Vec::new()
             }
             KeyAction::Undo => self.undo(at),
+            KeyAction::Mark => self.mark(at),
+            KeyAction::Merge | KeyAction::No | KeyAction::Cancel | KeyAction::Delete
+                if self.acts_on_marks() =>
+            {
+                self.act_on_marks(action, at)
+            }
             KeyAction::Enter
             | KeyAction::Yes
             | KeyAction::Always
@@ -70,6 +77,7 @@ impl App {
             | KeyAction::Delete
             | KeyAction::Editor
             | KeyAction::Shell
+            | KeyAction::Rescue
             | KeyAction::Copy => self.act_on_task(action, at),
         }
     }
@@ -278,7 +286,7 @@ impl App {
             if self.narrowed.words.is_empty() {
                 self.narrowed = Narrowed::default();
             } else {
-                self.narrowed.words.clear();
+                self.narrowed.clear_words();
             }
             self.rebuild();
             return if reloads {
@@ -286,6 +294,10 @@ impl App {
             } else {
                 self.focus_effects()
             };
+        }
+        if !self.marked.is_empty() {
+            self.marked.clear();
+            return Vec::new();
         }
         self.view = View::List;
         self.focus_effects()
@@ -306,10 +318,14 @@ impl App {
         vec![Effect::Quit]
     }
 
-    fn label_of(&self, folder: &str) -> String {
+    pub(super) fn label_of(&self, folder: &str) -> String {
         let mut rows = self.overview.rows.iter();
         let row = rows.find(|row| row.folder == folder);
-        row.map_or_else(|| "a new task".to_owned(), |row| row.label.clone())
+        match row {
+            Some(row) => row.label.clone(),
+            None if folder == MARKED => "the marked tasks".to_owned(),
+            None => "a new task".to_owned(),
+        }
     }
 
     fn choose_filter(&mut self, at: Instant) -> Vec<Effect> {
@@ -359,6 +375,12 @@ impl App {
             self.refuse_busy(&folder, Instant::now());
             return Vec::new();
         }
+        if let Verb::Each(verbs) = &verb {
+            for (folder, verb) in verbs {
+                self.busy.insert(folder.clone(), verb.name());
+                self.together.push(folder.clone());
+            }
+        }
         self.busy.insert(folder.clone(), verb.name());
         vec![Effect::Run { folder, verb }]
     }
@@ -379,6 +401,9 @@ impl App {
             let name = row.name.seen_from(None).to_owned();
             self.say(format!("copied {name}"), at);
             return vec![Effect::Copy(name)];
+        }
+        if action == KeyAction::Rescue {
+            return self.run(row.folder, Verb::ListRescues);
         }
         let offered = offered::offered(&row, self.focused());
         if !offered.iter().any(|(known, _)| *known == action) {

@@ -5,6 +5,7 @@ use orange_engine::Error;
 use orange_engine::views::dashboard::{Focus, Overview};
 use orange_engine::views::diff::DiffOf;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// What a task changed, as it is drawn.
@@ -51,6 +52,11 @@ pub enum Input {
         text: String,
         hint: Option<String>,
     },
+    /// In which tasks words were found, each by its project and id.
+    Found {
+        words: String,
+        tasks: BTreeSet<(String, String)>,
+    },
     /// Something changed in the home.
     News,
 }
@@ -63,6 +69,8 @@ pub enum Effect {
     LoadFocus(String),
     LoadScreen(String),
     LoadChanges(String, DiffOf),
+    /// Looks for words in all that is known of tasks.
+    Search(String),
     Run {
         folder: String,
         verb: Verb,

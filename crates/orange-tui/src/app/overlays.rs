@@ -54,6 +54,8 @@ pub enum ComposeFor {
     Answer(Box<OpenQuestion>),
     /// With the questions that were shown.
     Clarify(String),
+    /// The same words for each of these.
+    ChangesOfMarked(Vec<String>),
 }
 
 /// A draft belongs to a task and a purpose, and an answer to its question.
@@ -61,7 +63,10 @@ fn draft_key(folder: &str, purpose: &ComposeFor) -> (String, &'static str) {
     let question = match purpose {
         ComposeFor::Deny(open) | ComposeFor::Answer(open) => open.question.id.as_str(),
         ComposeFor::Clarify(asked) => asked,
-        ComposeFor::Message(_) | ComposeFor::RequestChanges | ComposeFor::TakeBack => "",
+        ComposeFor::Message(_)
+        | ComposeFor::RequestChanges
+        | ComposeFor::ChangesOfMarked(_)
+        | ComposeFor::TakeBack => "",
     };
     (format!("{folder} {question}"), purpose.name())
 }
@@ -76,7 +81,7 @@ impl ComposeFor {
     fn name(&self) -> &'static str {
         match self {
             ComposeFor::Message(_) => "message",
-            ComposeFor::RequestChanges => "changes",
+            ComposeFor::RequestChanges | ComposeFor::ChangesOfMarked(_) => "changes",
             ComposeFor::TakeBack => "take back",
             ComposeFor::Deny(_) => "deny",
             ComposeFor::Answer(_) | ComposeFor::Clarify(_) => "answer",
@@ -86,7 +91,9 @@ impl ComposeFor {
     fn title(&self, label: &str) -> String {
         match self {
             ComposeFor::Message(role) => format!("message to the {role} of {label}"),
-            ComposeFor::RequestChanges => format!("what should change in {label}"),
+            ComposeFor::RequestChanges | ComposeFor::ChangesOfMarked(_) => {
+                format!("what should change in {label}")
+            }
             ComposeFor::TakeBack => format!("what the worker of {label} should do"),
             ComposeFor::Deny(_) => format!("deny it; what {label} is told (may be empty)"),
             ComposeFor::Answer(open) => match open.question.asked.first() {
@@ -142,7 +149,18 @@ impl App {
         let Some(row) = self.selected() else {
             return;
         };
-        let (folder, title) = (row.folder.clone(), purpose.title(&row.label));
+        let (folder, label) = (row.folder.clone(), row.label.clone());
+        self.open_composer_of(&folder, &label, purpose, text);
+    }
+
+    pub(super) fn open_composer_of(
+        &mut self,
+        folder: &str,
+        label: &str,
+        purpose: ComposeFor,
+        text: Option<&str>,
+    ) {
+        let (folder, title) = (folder.to_owned(), purpose.title(label));
         let draft = self.drafts.remove(&draft_key(&folder, &purpose));
         let mut area = TextArea::from(draft.unwrap_or_default().lines());
         area.move_cursor(ratatui_textarea::CursorMove::End);
@@ -166,10 +184,9 @@ impl App {
         let label = plan.task.label();
         if self.overlay.is_some() {
             // What somebody is writing is not taken away, and what they type next is no answer.
-            self.say(
-                format!("the merge of {label} can be decided on: `m` again"),
-                at,
-            );
+            let key = self.keymap.key(KeyAction::Merge);
+            let text = format!("the merge of {label} can be decided on: `{key}` again");
+            self.say(text, at);
             return;
         }
         let head = plan.head.as_deref().unwrap_or_default();
@@ -428,6 +445,11 @@ impl App {
             ComposeFor::Deny(open) => Verb::Deny(open, text),
             ComposeFor::Answer(open) => Verb::Answer(open, text),
             ComposeFor::Clarify(asked) => Verb::Clarify(asked, text),
+            ComposeFor::ChangesOfMarked(folders) => {
+                let verb = Verb::RequestChanges(text);
+                let verbs = folders.into_iter().map(|folder| (folder, verb.clone()));
+                Verb::Each(verbs.collect())
+            }
         };
         self.run(compose.folder, verb)
     }

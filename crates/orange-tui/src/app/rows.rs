@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 pub struct Narrowed {
     /// Every one of these words stands in the key, the summary, the branch or the project.
     pub words: String,
+    /// Tasks in which these words were found elsewhere, each by its project and id.
+    pub found: BTreeSet<(String, String)>,
     pub status: Option<String>,
     pub needs_me: bool,
     /// Tasks too that have been over for long.
@@ -33,7 +35,18 @@ impl Narrowed {
         );
         let text = text.to_lowercase();
         let words = self.words.to_lowercase();
-        words.split_whitespace().all(|word| text.contains(word))
+        words.split_whitespace().all(|word| text.contains(word)) || self.is_found(row)
+    }
+
+    /// A task's folder has its id for a name.
+    fn is_found(&self, row: &OverviewRow) -> bool {
+        let id = row.folder.rsplit('/').next().unwrap_or_default();
+        !self.found.is_empty() && self.found.contains(&(row.project.clone(), id.to_owned()))
+    }
+
+    pub fn clear_words(&mut self) {
+        self.words.clear();
+        self.found.clear();
     }
 
     /// What it is, for the header; empty if everything is shown.

@@ -36,7 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
             let head = vec![
                 Span::styled(mark, app.theme.need()),
                 Span::styled(sign, style),
-                Span::raw(" "),
+                Span::styled(if app.is_marked(row) { "*" } else { " " }, app.theme.key()),
                 Span::styled(fitted(&row.label, room.saturating_sub(3)), app.theme.bold()),
             ];
             let text = fitted(&row.summary, room.saturating_sub(3));

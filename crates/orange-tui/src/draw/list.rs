@@ -174,7 +174,7 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
         Span::styled(sign, sign_style),
         Span::raw(" "),
         Span::styled(session, session_style),
-        Span::raw(" "),
+        Span::styled(if app.is_marked(row) { "*" } else { " " }, app.theme.key()),
     ];
     if width >= 60 {
         let slot = row.slot.map_or(String::new(), |slot| slot.to_string());

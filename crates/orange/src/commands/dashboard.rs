@@ -7,7 +7,8 @@ use crate::session::Session;
 use crate::ui::Palette;
 use clap::Args;
 use orange_engine::verbs::project::{self, AddProject};
-use orange_engine::{Result, err, find, git};
+use orange_engine::{Result, err, find, git, settings};
+use orange_tui::keymap::Keymap;
 use orange_tui::theme::Theme;
 use orange_tui::{Options, run as show};
 use std::io::{IsTerminal, Write};
@@ -56,18 +57,21 @@ pub(crate) fn run(session: &Session, args: &DashboardArgs) -> Result<()> {
         (Some(here), false) => vec![here.clone()],
         (None, _) | (_, true) => Vec::new(),
     };
+    let config = settings::config(&session.call)?;
+    let (dashboard, keymap) = (&config.dashboard, Keymap::new(&config.keys));
     crate::output::notices(&session.call.take_notices());
     show(
         &session.call,
         Options {
             theme: Theme {
                 colour: Palette::stdout().enabled,
-                ascii: args.ascii,
+                ascii: args.ascii || dashboard.ascii,
             },
             here,
             projects,
             exit_on_attach: args.exit_on_attach,
-            mouse: !args.no_mouse,
+            mouse: dashboard.mouse && !args.no_mouse,
+            keymap,
             edit,
         },
     )

@@ -62,7 +62,7 @@ impl Line {
             }
         };
         // NAME is the user's to choose.
-        keys.retain(|key| key.get_value() != "harness.NAME");
+        keys.retain(|key| !key.get_value().to_string_lossy().ends_with(".NAME"));
         keys.sort_by(|one, other| one.get_value().cmp(other.get_value()));
         keys
     }

@@ -124,3 +124,55 @@ fn without_a_terminal_it_says_what_does_the_same() {
     env.orange(["dashboard", "--project", "nowhere"])
         .fails_with(3);
 }
+
+#[test]
+fn several_tasks_are_cancelled_with_a_key_of_ones_own() {
+    let env = Agents::configured(
+        "dashboard:\n  mouse: false\n  ascii: true\n  keys:\n    cancel: X\n    mark: '+'\n",
+    );
+    for summary in ["Log out", "Log in"] {
+        env.orange(["new", summary, "--no-spawn", "--project", "shop"])
+            .ok();
+    }
+    let looker = begin(&env, "dashboard", "X cancel");
+    assert!(looker.shows().is_ascii(), "{}", looker.shows());
+    looker.press(&["+"]);
+    looker.press(&["+"]);
+    looker.until_shown("2 marked");
+    looker.press(&["X"]);
+    looker.until_shown("cancel 2 tasks?");
+    looker.until_question_is_read();
+    looker.press(&["y"]);
+    looker.until_shown("2 cancelled");
+    for task in env.list(["--all"]) {
+        assert_eq!(task["status"], "cancelled");
+    }
+    looker.press(&["q"]);
+    looker.until_given_back(true);
+}
+
+#[test]
+fn what_was_saved_is_looked_at_and_brought_back() {
+    let env = Agents::new();
+    let task = env.start("Add a login form", "worker:\n  - hang\n");
+    env.until_status(&task, "planning");
+    let slot = env.slot_of(&task);
+    std::fs::write(slot.join("login.html"), "a form").unwrap();
+    let name = crate::task_rescue::rescue(&env, &task, &slot, 5);
+    assert!(!slot.join("login.html").exists());
+    let looker = begin(&env, "dashboard", "Add a login form");
+    looker.press(&["S"]);
+    looker.until_shown(&format!("a {name}"));
+    looker.until_question_is_read();
+    looker.press(&["a"]);
+    looker.until_shown("A login.html");
+    looker.until_question_is_read();
+    looker.press(&["y"]);
+    looker.until_shown("1 file written");
+    assert_eq!(
+        std::fs::read_to_string(slot.join("login.html")).unwrap(),
+        "a form"
+    );
+    looker.press(&["q"]);
+    looker.until_given_back(true);
+}

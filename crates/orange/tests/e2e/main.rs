@@ -49,6 +49,7 @@ mod create_from;
 mod create_refused;
 mod damage;
 mod dashboard;
+mod dashboard_settings;
 mod databases;
 mod deleted_workspace;
 mod demo;

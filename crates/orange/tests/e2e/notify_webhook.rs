@@ -158,6 +158,7 @@ fn the_secret_is_never_shown_and_a_wrong_url_is_told() {
 fn a_repository_cannot_say_where_to_post() {
     let env = TestEnvironment::new();
     let text = "notify:\n  webhook: http://127.0.0.1:1/\n  webhook_secret: theirs\n";
+    std::fs::create_dir(env.shop().join(".orange")).unwrap();
     env.commit(&env.shop(), ".orange/config.yaml", text);
     let said = env.orange(["config", "show", "--project", "shop"]).ok();
     let said = said

@@ -5,7 +5,7 @@ use crate::run::program;
 use insta::assert_snapshot;
 use serde_json::json;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Starts a task, so that it has a workspace.
 fn workspace(env: &TestEnvironment, task: &TestTask) -> PathBuf {
@@ -14,7 +14,7 @@ fn workspace(env: &TestEnvironment, task: &TestTask) -> PathBuf {
 }
 
 /// Makes a rescue as the engine does, at a chosen second, of what is in the slot.
-fn rescue(env: &TestEnvironment, task: &TestTask, slot: &PathBuf, second: u32) -> String {
+pub(crate) fn rescue(env: &TestEnvironment, task: &TestTask, slot: &Path, second: u32) -> String {
     let head = env.git(slot, &["rev-parse", "HEAD"]);
     env.git(slot, &["add", "-A"]);
     let tree = env.git(slot, &["write-tree"]);
