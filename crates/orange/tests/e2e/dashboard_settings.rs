@@ -63,7 +63,7 @@ fn a_clash_is_marked_and_does_not_count_and_stops_nothing() {
 fn a_repository_has_no_say_in_keys() {
     let env = TestEnvironment::new();
     let text = "dashboard:\n  mouse: false\n  keys:\n    merge: M\n";
-    std::fs::create_dir(env.shop().join(".orange")).unwrap();
+    fs::create_dir(env.shop().join(".orange")).unwrap();
     env.commit(&env.shop(), ".orange/config.yaml", text);
     env.orange(["config", "show", "--project", "shop"])
         .ok()
