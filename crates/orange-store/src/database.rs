@@ -11,6 +11,8 @@ use crate::index::{check, is_damage, user_version};
 use crate::locks::{self, Rank};
 use crate::private;
 use crate::replace::write_atomic;
+use crate::seal::SealKey;
+use crate::write_ahead;
 use orange_core::{Action, text};
 use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
@@ -93,12 +95,16 @@ CREATE INDEX permissions_unjournalled ON permissions (task_id) WHERE journalled 
 ",
 ];
 
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
 const BACKUP_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The open database.
 pub struct Database {
     connection: Connection,
     path: PathBuf,
+    /// The key of seals, once it was read: it never changes.
+    seal_key: Option<SealKey>,
 }
 
 impl Database {
@@ -117,7 +123,11 @@ impl Database {
         // SQLite gives its side files the mode of this one.
         private::prepare(&path);
         let connection = Connection::open(&path).map_err(|error| explain(&path, error))?;
-        let mut database = Database { connection, path };
+        let mut database = Database {
+            connection,
+            path,
+            seal_key: None,
+        };
         let version = database
             .prepare()
             .and_then(|()| database.version())
@@ -144,9 +154,10 @@ impl Database {
     }
 
     fn prepare(&self) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(Duration::from_secs(5))?;
+        self.connection.busy_timeout(BUSY_TIMEOUT)?;
         self.connection.pragma_update(None, "journal_mode", "WAL")?;
-        self.connection.pragma_update(None, "synchronous", "FULL")
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        write_ahead::keep_short(&self.connection, &self.path, BUSY_TIMEOUT)
     }
 
     fn version(&self) -> rusqlite::Result<usize> {
@@ -217,10 +228,24 @@ impl Database {
 
     /// The first value that a question has as its answer, if any.
     fn one<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<Option<T>> {
-        self.connection
-            .query_row(sql, parameters, |row| row.get(0))
-            .optional()
-            .map_err(|error| explain(&self.path, error))
+        let ask = || {
+            let mut question = self.connection.prepare_cached(sql)?;
+            question.query_row(parameters, |row| row.get(0)).optional()
+        };
+        ask().map_err(|error| explain(&self.path, error))
+    }
+
+    /// As [`Self::execute`], for what a power cut may undo: it does not wait for the disk. What is written later is
+    /// durable only together with this.
+    fn execute_unsynced(&self, sql: &str, parameters: impl Params) -> Result<usize> {
+        let sync = |how| {
+            let set = self.connection.pragma_update(None, "synchronous", how);
+            set.map_err(|error| explain(&self.path, error))
+        };
+        sync("NORMAL")?;
+        let done = self.execute(sql, parameters);
+        sync("FULL")?;
+        done
     }
 
     /// Changes something; says how many rows.

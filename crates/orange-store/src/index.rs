@@ -13,7 +13,7 @@ pub mod search;
 #[cfg(test)]
 mod tests;
 
-use crate::{Store, private};
+use crate::{Store, private, write_ahead};
 use connections::{Connections, Database, Opened, new_in_memory};
 pub use diff_stats::DiffStat;
 pub use diff_stats::KeptStat;
@@ -267,6 +267,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
     let found = user_version(&connection)?;
     // A cache: losing its last rows in a power cut costs a re-read, not data.
     connection.pragma_update(None, "synchronous", "OFF")?;
+    write_ahead::keep_short(&connection, path, BUSY_TIMEOUT)?;
     let mut empty = false;
     if found != version() {
         // Lists read all lines: larger pages mean fewer calls.

@@ -14,6 +14,7 @@ pub mod replace;
 pub mod seal;
 mod survey;
 pub mod temporary;
+mod write_ahead;
 
 use crate::index::Stamp;
 use crate::index::refresh::stamp_of;

@@ -11,7 +11,11 @@ use std::collections::HashSet;
 pub const KEY_BYTES: usize = 64;
 
 /// The key of one home.
-pub struct SealKey([u8; KEY_BYTES]);
+#[derive(Clone)]
+pub struct SealKey {
+    /// The digest of nothing yet: the key is worked in once.
+    keyed: Hmac<Sha256>,
+}
 
 /// What the seals of a journal say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,7 +50,9 @@ pub const END: &str = "run end";
 
 impl SealKey {
     pub fn new(bytes: [u8; KEY_BYTES]) -> SealKey {
-        SealKey(bytes)
+        SealKey {
+            keyed: Hmac::new(&bytes.into()),
+        }
     }
 
     /// The seal of a file's content: of what kind it is, and under which name it counts.
@@ -96,14 +102,23 @@ impl SealKey {
     }
 
     fn digest(&self, parts: &[&[u8]]) -> String {
-        let mut mac = Hmac::<Sha256>::new(&self.0.into());
+        let mut mac = self.keyed.clone();
         for part in parts {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
         }
-        let digest = mac.finalize().into_bytes();
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&mac.finalize().into_bytes())
     }
+}
+
+/// A long journal has many digests, and formatting each byte would cost more than computing them.
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    let digits = bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]);
+    digits.collect()
 }
 
 /// How the seal after this one names it; the first seal of a journal names none.
@@ -117,8 +132,9 @@ mod tests {
     use super::*;
     use orange_core::Timestamp;
     use orange_core::history::EventType;
+    use std::sync::LazyLock;
 
-    const KEY: SealKey = SealKey([7; KEY_BYTES]);
+    static KEY: LazyLock<SealKey> = LazyLock::new(|| SealKey::new([7; KEY_BYTES]));
 
     /// A journal of sealed events.
     fn journal() -> Vec<Event> {
@@ -147,7 +163,7 @@ mod tests {
         assert_eq!(genuine(&events), [true; 4]);
         let nothing = [false; 4];
         assert_eq!(KEY.compare("t2", &events).genuine, nothing);
-        let other = SealKey([8; KEY_BYTES]);
+        let other = SealKey::new([8; KEY_BYTES]);
         assert_eq!(other.compare("t1", &events).genuine, nothing);
     }
 
@@ -201,16 +217,10 @@ mod tests {
         // RFC 4231, test case 2, with its key filled up with zeros to the block size, as HMAC does.
         let mut key = [0; KEY_BYTES];
         key[..4].copy_from_slice(b"Jefe");
-        let mut mac = Hmac::<Sha256>::new(&key.into());
+        let mut mac = SealKey::new(key).keyed;
         mac.update(b"what do ya want for nothing?");
-        let digest: String = mac
-            .finalize()
-            .into_bytes()
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
         assert_eq!(
-            digest,
+            hex(&mac.finalize().into_bytes()),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
     }

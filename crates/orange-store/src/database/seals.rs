@@ -21,6 +21,15 @@ pub struct JournalSeal {
 impl Database {
     /// The key with which this home seals; made the first time it is asked for.
     pub fn seal_key(&mut self) -> Result<SealKey> {
+        if let Some(key) = &self.seal_key {
+            return Ok(key.clone());
+        }
+        let key = self.stored_or_new_key()?;
+        self.seal_key = Some(key.clone());
+        Ok(key)
+    }
+
+    fn stored_or_new_key(&self) -> Result<SealKey> {
         if let Some(key) = self.stored_key()? {
             return Ok(key);
         }
@@ -63,8 +72,11 @@ impl Database {
             let (seal, incomplete) = (row.get(0)?, row.get(1)?);
             Ok(JournalSeal { seal, incomplete })
         };
-        let found = self.connection.query_row(sql, [task], read).optional();
-        found.map_err(|error| explain(&self.path, error))
+        let ask = || {
+            let mut question = self.connection.prepare_cached(sql)?;
+            question.query_row([task], read).optional()
+        };
+        ask().map_err(|error| explain(&self.path, error))
     }
 
     /// Forgets what is remembered of the journal of a task that is gone for good.
@@ -74,11 +86,17 @@ impl Database {
     }
 
     /// Remembers the last seal of a journal. That one is incomplete is never forgotten.
+    ///
+    /// The seal itself is not waited for: after a power cut an earlier one may stand here, which is in the journal as well.
     pub fn note_journal_seal(&mut self, task: &str, noted: &JournalSeal) -> Result<()> {
         let sql = "INSERT INTO journal_seals VALUES (?1, ?2, ?3) ON CONFLICT (task_id) DO UPDATE
              SET seal = excluded.seal, incomplete = max(incomplete, excluded.incomplete)";
-        self.execute(sql, params![task, noted.seal, noted.incomplete])
-            .map(drop)
+        let values = params![task, noted.seal, noted.incomplete];
+        let done = match noted.incomplete {
+            true => self.execute(sql, values),
+            false => self.execute_unsynced(sql, values),
+        };
+        done.map(drop)
     }
 }
 
