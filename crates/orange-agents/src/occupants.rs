@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::screen_tail::shortened;
-use orange_sys::process::{Stat, pids};
+use orange_sys::process::{Stat, about, pids};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -75,7 +75,7 @@ pub fn own_line() -> Vec<u32> {
 
 /// The words that a process was started with; none if it is gone or may not be looked at.
 pub fn command_line(pid: u32) -> Vec<String> {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = about(pid, "cmdline").unwrap_or_default();
     let words = line.split(|byte| *byte == 0);
     words
         .map(|word| String::from_utf8_lossy(word).into_owned())
@@ -112,9 +112,15 @@ fn real(folder: &Path) -> PathBuf {
 }
 
 fn lives_in(pid: u32, folder: &Path) -> bool {
-    ["cwd", "exe", "root"].iter().any(|link| {
-        fs::read_link(format!("/proc/{pid}/{link}")).is_ok_and(|target| is_inside(&target, folder))
-    })
+    let target = |link: &str| fs::read_link(format!("/proc/{pid}/{link}")).ok();
+    // Without an executable it is a thread of the kernel, of which there are many, or it has ended.
+    let Some(program) = target("exe") else {
+        return false;
+    };
+    let places = ["cwd", "root"].into_iter().filter_map(target);
+    std::iter::once(program)
+        .chain(places)
+        .any(|place| is_inside(&place, folder))
 }
 
 /// A folder or program that was removed meanwhile is named with this at its end.
@@ -130,7 +136,7 @@ fn is_inside(target: &Path, folder: &Path) -> bool {
 }
 
 fn name_of(pid: u32) -> String {
-    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = about(pid, "cmdline").unwrap_or_default();
     let name = one_line(&line);
     if !name.is_empty() {
         return name;

@@ -16,7 +16,7 @@ use crate::harness::Adapter;
 use crate::seal;
 use crate::store::{make_folder, private, temporary};
 use crate::tmux::Pane;
-pub use above::{RunAbove, is_below_check, run_above};
+pub use above::{Ancestors, RunAbove};
 pub use inbox::{Message, Outcome};
 use orange_core::Timestamp;
 use orange_core::config::Permissions;

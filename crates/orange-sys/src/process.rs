@@ -2,7 +2,8 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process that cannot be mistaken for another of the same number.
@@ -65,7 +66,7 @@ pub struct Stat {
 
 impl Stat {
     pub fn of(pid: u32) -> Option<Stat> {
-        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = about(pid, "stat").ok()?;
         let stat = String::from_utf8_lossy(&stat);
         // The name in brackets may contain anything, so count from its end.
         let (_, rest) = stat.rsplit_once(')')?;
@@ -75,6 +76,24 @@ impl Stat {
             parent: fields.get(1)?.parse().ok()?,
             birth: (*fields.get(19)?).to_owned(),
         })
+    }
+}
+
+/// A file of /proc about a process. These tell no size, so `fs::read` would ask many times for a little.
+pub fn about(pid: u32, file: &str) -> io::Result<Vec<u8>> {
+    const ROOM: usize = 4096;
+    let mut open = File::open(format!("/proc/{pid}/{file}"))?;
+    let mut bytes = Vec::new();
+    loop {
+        let len = bytes.len();
+        bytes.resize(len + ROOM, 0);
+        let read = open.read(&mut bytes[len..]);
+        bytes.truncate(len + read.as_ref().map_or(0, |read| *read));
+        match read {
+            Ok(0) => return Ok(bytes),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
     }
 }
 

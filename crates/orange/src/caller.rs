@@ -3,16 +3,17 @@
 
 use orange_core::choice::NotAllowed;
 use orange_core::workflow::Role;
-use orange_engine::runs::{is_below_check, run_above};
+use orange_engine::runs::Ancestors;
 use orange_engine::workspaces::CHECK_MARK;
 use orange_engine::{Caller, Result, err};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(home: &Path) -> Result<Caller> {
-    if is_below_check() {
+    let ancestors = Ancestors::of_this_process();
+    if ancestors.include_check() {
         return Ok(check("a repository"));
     }
-    if let Some(above) = run_above(home) {
+    if let Some(above) = ancestors.run(home) {
         agrees("ORANGE_TASK_ID", Some(&above.task))?;
         agrees("ORANGE_ROLE", Some(above.role.as_str()))?;
         agrees("ORANGE_RUN_ID", above.run.as_deref())?;

@@ -15,35 +15,43 @@ pub struct RunAbove {
     pub run: Option<String>,
 }
 
-/// Whether a check of this program runs this process: `orange errand verify` is nearer than any `run-agent`.
-pub fn is_below_check() -> bool {
-    for pid in own_line().into_iter().skip(1) {
-        let words = command_line(pid);
-        let is_orange = words.first().and_then(|word| word.rsplit('/').next()) == Some("orange");
-        let verb = |place: usize| words.get(place).map(String::as_str);
-        if is_orange && verb(1) == Some("errand") && verb(2) == Some("verify") {
-            return true;
-        }
-        if arguments_of(&words).is_some() {
-            return false;
-        }
-    }
-    false
-}
+/// The processes that this one descends from, the nearest first, each with the words it was started with.
+pub struct Ancestors(Vec<(u32, Vec<String>)>);
 
-/// The nearest ancestor that is the recorded `run-agent` of a run of this home. Without one, the outermost ancestor that
-/// looks like a `run-agent`: an agent can start such a process below its own, and never above.
-pub fn run_above(home: &Path) -> Option<RunAbove> {
-    let line = own_line();
-    let mut outermost = None;
-    for pid in line.into_iter().skip(1) {
-        let words = command_line(pid);
-        if let Some(run) = recorded(&words, home, pid) {
-            return Some(run);
-        }
-        outermost = look_alike(&words).or(outermost);
+impl Ancestors {
+    pub fn of_this_process() -> Ancestors {
+        let line = own_line().into_iter().skip(1);
+        Ancestors(line.map(|pid| (pid, command_line(pid))).collect())
     }
-    outermost
+
+    /// Whether a check of this program runs this process: `orange errand verify` is nearer than any `run-agent`.
+    pub fn include_check(&self) -> bool {
+        for (_, words) in &self.0 {
+            let is_orange =
+                words.first().and_then(|word| word.rsplit('/').next()) == Some("orange");
+            let verb = |place: usize| words.get(place).map(String::as_str);
+            if is_orange && verb(1) == Some("errand") && verb(2) == Some("verify") {
+                return true;
+            }
+            if arguments_of(words).is_some() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The nearest one that is the recorded `run-agent` of a run of this home. Without one, the outermost one that
+    /// looks like a `run-agent`: an agent can start such a process below its own, and never above.
+    pub fn run(&self, home: &Path) -> Option<RunAbove> {
+        let mut outermost = None;
+        for (pid, words) in &self.0 {
+            if let Some(run) = recorded(words, home, *pid) {
+                return Some(run);
+            }
+            outermost = look_alike(words).or(outermost);
+        }
+        outermost
+    }
 }
 
 /// The run whose `started.json` names this very process. The command line is believed, not `run.json`: an agent can

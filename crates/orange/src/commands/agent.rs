@@ -13,7 +13,7 @@ use orange_engine::background::{notify, queue, verify};
 use orange_engine::error::plain;
 use orange_engine::harness::Adapter;
 use orange_engine::runs::{
-    Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind, run_above,
+    Ancestors, Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind,
 };
 use orange_engine::verbs::handle_signals;
 use orange_engine::{Result, err, recovery};
@@ -160,7 +160,9 @@ pub(crate) fn signal(args: &SignalArgs) -> Result<()> {
                 .hint("only an agent that orange started gives signals")
         })?;
     let home = session::home()?;
-    let above = run_above(&home).and_then(|above| above.run);
+    let above = Ancestors::of_this_process()
+        .run(&home)
+        .and_then(|above| above.run);
     if let Some(own) = above.filter(|own| own != run) {
         return Err(err!(
             NotAllowed,

@@ -3,7 +3,7 @@
 use crate::demo;
 use crate::session;
 use clap::{Args, ValueEnum};
-use orange_engine::runs::run_above;
+use orange_engine::runs::Ancestors;
 use orange_engine::{Result, err};
 
 /// The demo ends within a minute, clearing away included.
@@ -44,7 +44,10 @@ enum Speed {
 
 pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
     // Its commands would be taken for those of this agent, about a task that their home does not know.
-    if run_above(&session::home()?).is_some() {
+    if Ancestors::of_this_process()
+        .run(&session::home()?)
+        .is_some()
+    {
         return Err(err!(NotAllowed, "an agent cannot play the demo")
             .hint("run it in a terminal of your own"));
     }
