@@ -14,6 +14,7 @@ pub use self::name::session_name;
 pub use self::pane::Scrollback;
 use orange_sys::error::{Result, err};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,10 +210,11 @@ impl Tmux {
             .ok_or_else(|| said.unexpected())?;
         let pid = pid.parse().map_err(|_| said.unexpected())?;
         let mut panes: Vec<PaneInfo> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for found in lines.filter_map(|line| pane_info(line, Path::new(socket), pid)) {
             // A window in two sessions is listed twice; the session of a task says more.
-            let twice = |known: &&mut PaneInfo| known.pane.pane == found.pane.pane;
-            match panes.iter_mut().find(twice) {
+            let place = *places.entry(found.pane.pane.clone()).or_insert(panes.len());
+            match panes.get_mut(place) {
                 Some(known) if known.task_id.is_none() => *known = found,
                 Some(_) => {}
                 None => panes.push(found),

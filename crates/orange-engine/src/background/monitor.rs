@@ -4,11 +4,11 @@
 use crate::background::queue;
 use crate::call::{self, Call};
 use crate::error::{Code, Result};
-use crate::index::list::Filter;
+use crate::index::list::{Filter, Outside};
 use crate::runs::{self, Doing, RunFolder, RunSpec, State};
 use crate::store::locks::{Lock, LockFile};
+use crate::tmux::PaneInfo;
 use crate::verbs::{handle_signals, start};
-use crate::views::list;
 use crate::{errand, home_record, recovery, sessions, tx};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
@@ -16,6 +16,7 @@ use orange_core::runs::runs as runs_of;
 use orange_core::task::Status;
 use orange_core::workflow::Role;
 use std::collections::{HashMap, HashSet};
+use std::panic::resume_unwind;
 
 /// The process that watches.
 #[derive(Default)]
@@ -61,6 +62,9 @@ impl Monitor {
         errand::reap_ended();
         recovery::recover(call);
         let mut tick = Tick::default();
+        // tmux takes as long as all the rest. A window that is listed before the runs are looked at is no younger than they.
+        let tmux = sessions::tmux(call);
+        let panes = std::thread::spawn(move || tmux?.panes());
         let mut alive = HashSet::new();
         let mut folders = HashSet::new();
         let mut live = HashSet::new();
@@ -109,7 +113,8 @@ impl Monitor {
                 }
             }
         }
-        match close_leftovers(call, &live) {
+        let panes = panes.join().unwrap_or_else(|panic| resume_unwind(panic));
+        match panes.and_then(|panes| close_leftovers(call, panes, &live)) {
             Ok(closed) => tick.closed = closed,
             // Without tmux there is nothing to close, and much else to do.
             Err(error) => tracing::warn!(%error, "windows were not looked at"),
@@ -148,7 +153,11 @@ impl Monitor {
             ..Filter::default()
         };
         let mut missed = Vec::new();
-        for row in list::list(call, &filter)? {
+        // Which agents are gone is asked here; what else a list says of a task is of no use.
+        let rows = call
+            .index()?
+            .fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)?;
+        for row in rows {
             let gone = row.status.parse().is_ok_and(|status| {
                 roles.iter().any(|role| {
                     is_expected(status, *role) && !alive.contains(&(row.folder.clone(), *role))
@@ -194,11 +203,11 @@ fn forget_runs_of(call: &Call, folder: &str) {
 }
 
 /// Closes windows of tasks that are over, or of runs nobody knows: left by a process that died in between.
-fn close_leftovers(call: &Call, live: &HashSet<String>) -> Result<usize> {
+fn close_leftovers(call: &Call, panes: Vec<PaneInfo>, live: &HashSet<String>) -> Result<usize> {
     let tmux = sessions::tmux(call)?;
     let home = home_record::home_paths(call);
     let mut closed = 0;
-    for info in tmux.panes()? {
+    for info in panes {
         if !home.has_tagged(info.home_tag.as_deref()) {
             continue;
         }

@@ -180,7 +180,7 @@ static NONE_LOST: BTreeMap<String, String> = BTreeMap::new();
 
 impl Outside<'static> {
     /// Nothing is known but what the index knows.
-    pub(super) fn nothing() -> Outside<'static> {
+    pub fn nothing() -> Outside<'static> {
         Outside {
             deleted: &|_, _| None,
             is_left: &|_| false,
