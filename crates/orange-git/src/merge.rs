@@ -11,6 +11,7 @@ pub use conflict::{Conflict, Hunk};
 use orange_core::merge::{Author, Strategy, co_authors, credits};
 use orange_core::{Action, text};
 use orange_sys::error::{Code, Error, Result, err};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub struct Work {
 }
 
 /// The commits of a branch that its target has not.
-pub fn work(repository: &Path, onto: &str, head: &str) -> Result<Work> {
+fn work(repository: &Path, onto: &str, head: &str) -> Result<Work> {
     // The target's own commit comes along, for its tree.
     let mut commits = log(repository, &[head, onto, "--not", &format!("{onto}^@")])?;
     let target = commits
@@ -115,21 +116,67 @@ fn as_commit(record: &str) -> Option<Commit> {
 
 /// A merge to be computed.
 pub struct Merge<'a> {
-    pub repository: &'a Path,
+    repository: &'a Path,
     /// The commit of the target that it is made on top of.
-    pub onto: &'a str,
-    pub head: &'a str,
-    pub work: &'a Work,
-    pub strategy: Strategy,
+    onto: &'a str,
+    head: &'a str,
+    strategy: Strategy,
+    work: Work,
+    /// Of a strategy that makes one commit of all.
+    joined: Option<Joined>,
 }
 
-impl Merge<'_> {
+/// What one commit of all is made from, each as git answered.
+struct Joined {
+    tree: Result<MergedTree>,
+    signs: Result<bool>,
+}
+
+/// A tree with the files of two commits together, or their conflicts.
+type MergedTree = std::result::Result<String, Vec<Conflict>>;
+
+impl<'a> Merge<'a> {
+    /// Finds out what there is to merge. What joining it needs is asked at the same time: none of it waits for the other.
+    pub fn of(
+        repository: &'a Path,
+        onto: &'a str,
+        head: &'a str,
+        strategy: Strategy,
+    ) -> Result<Merge<'a>> {
+        let joins = matches!(strategy, Strategy::Squash | Strategy::Merge);
+        let (work, joined) = std::thread::scope(|scope| {
+            let tree = joins.then(|| scope.spawn(|| merged_tree(repository, onto, head)));
+            let signs = joins.then(|| scope.spawn(|| signs(repository)));
+            let work = work(repository, onto, head);
+            let joined = tree.zip(signs).map(|(tree, signs)| Joined {
+                tree: tree.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                signs: signs.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            });
+            (work, joined)
+        });
+        Ok(Merge {
+            repository,
+            onto,
+            head,
+            strategy,
+            work: work?,
+            joined,
+        })
+    }
+
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
     /// Computes it. `message` makes the words of a new commit, given those who helped.
-    pub fn compute(&self, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
+    pub fn compute(mut self, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
         match self.strategy {
             Strategy::Ff => self.fast_forward(),
             Strategy::Rebase => self.rebase(),
-            Strategy::Squash | Strategy::Merge => self.join(message),
+            Strategy::Squash | Strategy::Merge => match self.joined.take() {
+                Some(joined) => self.join(joined, message),
+                None => Err(err!(Failed, "git merge-tree was not run")),
+            },
         }
     }
 
@@ -142,16 +189,8 @@ impl Merge<'_> {
         ))
     }
 
-    fn join(&self, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
-        // Asked while the files are joined: neither waits for the other.
-        let (joined, signs) = std::thread::scope(|scope| {
-            let signs = scope.spawn(|| signs(self.repository));
-            let joined = merged_tree(self.repository, self.onto, self.head);
-            let signs = signs.join();
-            let signs = signs.unwrap_or_else(|_| Err(err!(Failed, "git config")));
-            (joined, signs)
-        });
-        let tree = match joined? {
+    fn join(&self, joined: Joined, message: impl Fn(&[Author]) -> String) -> Result<Computed> {
+        let tree = match joined.tree? {
             Ok(tree) if tree == self.work.onto_tree => return Ok(Computed::NothingNew),
             Ok(tree) => tree,
             Err(conflicts) => return Ok(Computed::Conflicts(conflicts)),
@@ -178,7 +217,8 @@ impl Merge<'_> {
             date: None,
             message: &message(if squash { &others } else { &[] }),
         };
-        new.write(self.repository, signs?).map(Computed::Commit)
+        new.write(self.repository, joined.signs?)
+            .map(Computed::Commit)
     }
 
     /// Each commit on top of the one before. Those that join lines are left out, as git does it.
@@ -231,12 +271,7 @@ impl Merge<'_> {
     }
 }
 
-/// The tree with the files of two commits together, or their conflicts.
-fn merged_tree(
-    repository: &Path,
-    onto: &str,
-    head: &str,
-) -> Result<std::result::Result<String, Vec<Conflict>>> {
+fn merged_tree(repository: &Path, onto: &str, head: &str) -> Result<MergedTree> {
     let said = Git::at(repository)
         .setting("merge.conflictStyle=merge")
         .args(["merge-tree", "--write-tree", "-z", "--messages", onto, head])

@@ -12,6 +12,7 @@ use orange_core::Timestamp;
 use orange_sys::error::{Result, err};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 
 /// For the calls that write: what a rescue holds must be on the disk before anything is destroyed, and no
@@ -53,9 +54,18 @@ pub struct Head {
 
 impl Worktree {
     pub fn open(root: &Path) -> Result<Worktree> {
-        let said = Git::in_slot(root)
-            .args(["rev-parse", "--show-prefix", "--absolute-git-dir"])
-            .run()?;
+        let careful = || Git::in_slot(root).settings(CAREFUL);
+        // Three questions that do not wait for each other.
+        let (said, head_ref, head) = std::thread::scope(|scope| {
+            let symbolic = ["symbolic-ref", "--quiet", "HEAD"];
+            let head_ref = scope.spawn(move || careful().args(symbolic).ask());
+            let commit = ["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--"];
+            let head = scope.spawn(move || careful().args(commit).run());
+            let place = ["rev-parse", "--show-prefix", "--absolute-git-dir"];
+            let said = Git::in_slot(root).args(place).run();
+            (said, head_ref.join(), head.join())
+        });
+        let said = said?;
         let place = root.display();
         let why = match said.success {
             true => String::new(),
@@ -76,14 +86,8 @@ impl Worktree {
             head: None,
             head_ref: None,
         };
-        worktree.head_ref = worktree
-            .git()
-            .args(["symbolic-ref", "--quiet", "HEAD"])
-            .ask()?;
-        let head = worktree
-            .git()
-            .args(["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--"])
-            .run()?;
+        worktree.head_ref = head_ref.unwrap_or_else(|panic| resume_unwind(panic))?;
+        let head = head.unwrap_or_else(|panic| resume_unwind(panic))?;
         let text = head.text();
         let mut lines = text.lines();
         match (head.success, lines.next(), lines.next()) {

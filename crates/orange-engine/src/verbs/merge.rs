@@ -26,6 +26,7 @@ use orange_core::merge::Strategy;
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use serde::Serialize;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -149,11 +150,17 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
         )
         .hint(text!("look again: {}", Action::diff(tx.task.name()))));
     }
-    let force = agreed(&tx, &project, head.as_deref(), wish)?;
+    let task = tx.task.clone();
+    // At once: one looks into the branch, the other into the commit from which the rules are read.
+    let (force, settings) = std::thread::scope(|scope| {
+        let settings = scope.spawn(|| settings::config_for(call, &task));
+        let force = agreed(&tx, &project, head.as_deref(), wish);
+        (force, settings.join())
+    });
+    let force = force?;
     // Whether the table allows it is found out before anything moves.
     tx.decide_merge(force, Some("about to be merged"))?;
-    let task = tx.task.clone();
-    let settings = settings::config_for(call, &task)?.merge;
+    let settings = settings.unwrap_or_else(|panic| resume_unwind(panic))?.merge;
     has_use_for_message(wish, settings.strategy)?;
     let has_remote = worktree::has_remote(&project.path)?;
     if wish.push == Some(true) && !has_remote {

@@ -7,7 +7,7 @@ use crate::effects::merge::moving::{self, Forward, could_land, hold};
 use crate::effects::merge::target::{self, Target};
 use crate::error::{Error, Result, err};
 use crate::git::landing::{self, Checkout, Pushed};
-use crate::git::merge::{Commit, Computed, Merge, work};
+use crate::git::merge::{Commit, Computed, Merge};
 use crate::git::{self, worktree};
 use crate::tx::TaskTx;
 use crate::{facts, rules, sessions};
@@ -117,19 +117,13 @@ pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
             // Nobody moves it any more, so what was read before may be old.
             target = target::target(&of, task)?;
         }
-        let work = work(&task.repository, &target.onto, head)?;
+        let merge = Merge::of(&task.repository, &target.onto, head, task.strategy)?;
+        let work = merge.work();
         let counts = |commit: &&Commit| task.strategy != Strategy::Rebase || !commit.joins();
         let commits = work.commits.iter().filter(counts).count();
         if work.commits.is_empty() {
             return Ok(already(call, task, head.to_owned(), target.onto));
         }
-        let merge = Merge {
-            repository: &task.repository,
-            onto: &target.onto,
-            head,
-            work: &work,
-            strategy: task.strategy,
-        };
         let words = |others: &[_]| match &task.message {
             Some(own) => format!("{}\n", own.trim_end()),
             None => message(&tx.task, &tx.body, task.strategy, others),
