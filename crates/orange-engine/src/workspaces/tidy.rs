@@ -322,6 +322,9 @@ impl<'a> Removal<'a> {
         let files = self.quarantine.files();
         let mut unsaved = Vec::new();
         let mut quiet = Vec::new();
+        if self.files.is_empty() {
+            return Ok(unsaved);
+        }
         // Some file systems cannot tell whether a file is open for writing: then the list of open files does.
         let open = occupants::open_for_writing(&files);
         for (difference, kind) in &self.files {
@@ -347,6 +350,9 @@ impl<'a> Removal<'a> {
     /// Folders that differ from their copies, or changed since nothing was found in them that needed a copy.
     fn unsaved_folders(&self) -> Result<Vec<PathBuf>> {
         let mut unsaved = Vec::new();
+        if self.folders.is_empty() {
+            return Ok(unsaved);
+        }
         let open = occupants::open_for_writing(&self.quarantine.files());
         for (path, git_dir) in &self.folders {
             let place = self.quarantine.files().join(path);
