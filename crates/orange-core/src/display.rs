@@ -118,6 +118,9 @@ fn is_joining_script(c: char) -> bool {
 pub fn clean_width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
+    } else if text.chars().nth(1).is_none() {
+        // A sign, as lists have several of in every row.
+        text.width()
     } else {
         text.graphemes(true).map(UnicodeWidthStr::width).sum()
     }

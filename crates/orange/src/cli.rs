@@ -9,8 +9,9 @@ use crate::commands::{
 use crate::completion::assignments;
 use crate::help::{groups, of_tasks};
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 
 const AFTER: &str = "\
 Examples:
@@ -67,8 +68,7 @@ pub(crate) fn command() -> clap::Command {
 
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let arguments = &search::with_exclusions(arguments.to_vec());
-    let parsed = Cli::try_parse_from(arguments);
-    match parsed {
+    match parse_once(arguments) {
         // The groups are put together only for those who read them.
         Err(error) if is_help(error.kind()) => Err(command()
             .try_get_matches_from(arguments)
@@ -76,6 +76,15 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             .unwrap_or(error)),
         parsed => parsed.map_err(|error| suggestions::with_tip(error, arguments)),
     }
+}
+
+/// As [`Parser::try_parse_from`]. What was put together for it is not taken apart again: a process parses once, and taking a
+/// hundred commands apart costs as much as parsing.
+fn parse_once(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = ManuallyDrop::new(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    let parsed = Cli::from_arg_matches_mut(&mut matches);
+    parsed.map_err(|error| error.format(&mut command))
 }
 
 fn is_help(kind: ErrorKind) -> bool {

@@ -221,14 +221,8 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
         } else {
             row_note::in_row(&shown_row).map(|note| spelled(&note))
         };
-        let cells = cells(&shown_row, trouble.as_deref(), now);
-        table.row(
-            cells
-                .into_iter()
-                .enumerate()
-                .filter(|(position, _)| shown(*position))
-                .map(|(_, cell)| cell),
-        );
+        let positions = (0..COLUMNS.len()).filter(|position| shown(*position));
+        table.row(positions.map(|position| cell(position, &shown_row, trouble.as_deref(), now)));
         if !notes_below {
             continue;
         }
@@ -241,48 +235,50 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
             table.note(Cell::new(spelled(&note), colour));
         }
     }
-    table.to_text()
+    let text = table.to_text();
+    // As the rows: see `run`.
+    std::mem::forget(table);
+    text
 }
 
-fn cells<'a>(shown: &TaskRow<'a>, trouble: Option<&str>, now: Timestamp) -> [Cell<'a>; 14] {
+/// What a row has in one of the columns.
+fn cell<'a>(
+    position: usize,
+    shown: &TaskRow<'a>,
+    trouble: Option<&str>,
+    now: Timestamp,
+) -> Cell<'a> {
     let row = shown.listed;
     let (sign, colour) = match (&row.damaged, shown.status) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
         (None, Some(status)) => (status.info().icon, style(status)),
     };
-    let word = if row.damaged.is_some() {
-        "damaged"
-    } else {
-        row.status.as_str()
-    };
-    let key = match row.key {
-        Some(key) => key.to_string(),
-        None => row.id.chars().take(8).collect(),
-    };
-    let then = Timestamp::from_second(row.updated_second).unwrap_or(now);
-    [
-        Cell::new(sign, colour),
-        session(shown.session),
-        Cell::new(key, Style::Bold),
-        Cell::from(row.project.as_str()),
-        Cell::new(word, colour),
-        priority(row.priority),
-        summary(row, trouble),
-        diff(row),
-        checks(shown.checks),
-        review(row),
-        conflict_count(row),
-        cost(shown.usage),
-        match &row.damaged {
-            Some(_) => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
-            None => Cell::new(row.branch.as_str(), Style::Dim),
+    match position {
+        0 => Cell::new(sign, colour),
+        1 => session(shown.session),
+        2 => match row.key {
+            Some(key) => Cell::new(key.to_string(), Style::Bold),
+            None => Cell::new(row.id.chars().take(8).collect::<String>(), Style::Bold),
         },
+        3 => Cell::from(row.project.as_str()),
+        4 if row.damaged.is_some() => Cell::new("damaged", colour),
+        4 => Cell::new(row.status.as_str(), colour),
+        5 => priority(row.priority),
+        6 => summary(row, trouble),
+        7 => diff(row),
+        8 => checks(shown.checks),
+        9 => review(row),
+        10 => conflict_count(row),
+        11 => cost(shown.usage),
+        12 if row.damaged.is_some() => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
+        12 => Cell::new(row.branch.as_str(), Style::Dim),
         // Of a damaged one it may not be known.
-        match row.updated_second {
-            0 => Cell::from(""),
-            _ => Cell::new(relative(now, then), Style::Dim),
-        },
-    ]
+        _ if row.updated_second == 0 => Cell::from(""),
+        _ => {
+            let then = Timestamp::from_second(row.updated_second).unwrap_or(now);
+            Cell::new(relative(now, then), Style::Dim)
+        }
+    }
 }
 
 /// `+120 −4 · 3 commits`: lines, and in how many commits.
