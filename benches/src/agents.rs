@@ -3,7 +3,7 @@
 mod lifecycle;
 mod many;
 mod real;
-mod stage;
+pub(crate) mod stage;
 mod starting;
 
 use crate::Result;

@@ -2,6 +2,7 @@
 //! do the job) or a peer that does the same job. Prints one table; `--write FILE` keeps it.
 
 mod agents;
+mod dashboard;
 mod diff;
 mod fixture;
 mod floor;
@@ -23,7 +24,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, agents, harnesses or growth (default: all).
+ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, dashboard, agents, harnesses or growth (default: all).
 spawn, create, exit, lifecycle and monitor are those of agents.";
 
 fn main() -> ExitCode {
@@ -51,7 +52,7 @@ fn bench(arguments: &[String]) -> Result<()> {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
             "list" | "live" | "show" | "status" | "change" | "rebuild" | "start" | "diff"
-            | "workspaces" | "merge" | "agents" | "harnesses" | "growth" => {
+            | "workspaces" | "merge" | "dashboard" | "agents" | "harnesses" | "growth" => {
                 wanted.push(word.as_str())
             }
             name if agents::ROWS.iter().any(|(row, _)| *row == name) => wanted.push(name),
@@ -82,6 +83,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("merge") {
         rows.extend(merge::rows(&scratch)?);
+    }
+    if wants("dashboard") {
+        rows.extend(dashboard::rows(&scratch)?);
     }
     for (name, measure) in agents::ROWS {
         if wants("agents") || wants(name) {

@@ -243,6 +243,10 @@ const NOTES: &str = "\
   the reviewer's window, waits, closes it; its agents take the same steps, but touch a file where ours call `orange`.
 - *monitor's tick*: in process, with 500 tasks whose agents (`sleep`, each beside a real `run-agent`) are alive in 500
   sessions, after the look that each new run gets some seconds after its start. Calls of tmux are counted in an `orange watch --once` with a `tmux` of our own first on the PATH.
+- *dashboard*: a key and its frame are measured in process, drawn into memory; the rest on a terminal of its own, which
+  `script` makes, without the time that this takes. *From its start to a frame with tasks*: until a row of a task was written.
+  *Key to frame*: from the key until the frame that has the mark at another place was written, 200 keys, 15 ms apart. *Idle*: the
+  processor time of the dashboard and of all that it started, over 40 s, with the preview of an agent's window beside the list.
 - *growth* of a list or a rebuild is the time per task; of a command on one task, the time.
 - `orange` and the floors are processes, started and waited for by the benchmark, except for the rescue
   and for the status change *in process*, where both sides are loops.

@@ -20,7 +20,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         stage.orange(&["task", "create", "Do it"])?;
     }
     // Each run is looked at once some seconds after its start, by a process of its own; the tick is measured after these.
-    until("the last look at a new run", || !has_new_run(&stage))?;
+    until("the last look at a new run", || !stage.has_new_run())?;
     let call = Call::new(Settings {
         orange: scratch.orange.clone(),
         ..Settings::at(stage.home.clone())
@@ -59,12 +59,6 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     ));
     row.met = row.met.map(|met| met && calls == 1);
     Ok(vec![row])
-}
-
-fn has_new_run(stage: &Stage) -> bool {
-    let runs = fs::read_dir(stage.home.join("runs"));
-    let mut runs = runs.into_iter().flatten().flatten();
-    runs.any(|run| run.path().join("due.json").exists())
 }
 
 /// How often `orange watch --once` starts tmux: counted by a `tmux` that comes first on the PATH.

@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) struct Stage<'s> {
+pub(crate) struct Stage<'s> {
     scratch: &'s Scratch,
-    pub(super) root: PathBuf,
-    pub(super) home: PathBuf,
-    pub(super) repository: PathBuf,
+    pub(crate) root: PathBuf,
+    pub(crate) home: PathBuf,
+    pub(crate) repository: PathBuf,
 }
 
 impl<'s> Stage<'s> {
     /// `agent` is what the harness of that name runs; it gets the prompt as its first argument.
-    pub(super) fn new(scratch: &'s Scratch, name: &str, slots: usize, agent: &str) -> Result<Self> {
+    pub(crate) fn new(scratch: &'s Scratch, name: &str, slots: usize, agent: &str) -> Result<Self> {
         let root = scratch.memory.join(name);
         let stage = Stage {
             scratch,
@@ -74,12 +74,12 @@ impl<'s> Stage<'s> {
         Ok(stage)
     }
 
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(crate) fn socket(&self) -> PathBuf {
         self.root.join("tmux")
     }
 
     /// A program with an environment in which nothing of the user's own counts.
-    pub(super) fn program(&self, program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
+    pub(crate) fn program(&self, program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(folder)
@@ -97,23 +97,23 @@ impl<'s> Stage<'s> {
         command
     }
 
-    pub(super) fn orange_command(&self, words: &[&str]) -> Command {
+    pub(crate) fn orange_command(&self, words: &[&str]) -> Command {
         let mut command = self.program(&self.scratch.orange, &self.repository);
         command.args(words);
         command
     }
 
-    pub(super) fn orange(&self, words: &[&str]) -> Result<Duration> {
+    pub(crate) fn orange(&self, words: &[&str]) -> Result<Duration> {
         run(&mut self.orange_command(words))
     }
 
-    pub(super) fn tmux(&self, words: &[&str]) -> Command {
+    pub(crate) fn tmux(&self, words: &[&str]) -> Command {
         let mut command = self.program("tmux", &self.root);
         command.arg("-S").arg(self.socket()).args(words);
         command
     }
 
-    pub(super) fn git(&self, words: &[&str]) -> Result<Duration> {
+    pub(crate) fn git(&self, words: &[&str]) -> Result<Duration> {
         run(self.program("git", &self.repository).args(words))
     }
 
@@ -129,8 +129,15 @@ impl<'s> Stage<'s> {
             })
     }
 
+    /// Whether a run has not had its first look yet, some seconds after its start.
+    pub(crate) fn has_new_run(&self) -> bool {
+        let runs = fs::read_dir(self.home.join("runs"));
+        let mut runs = runs.into_iter().flatten().flatten();
+        runs.any(|run| run.path().join("due.json").exists())
+    }
+
     /// What a program finds in its environment inside of a pane of this server.
-    pub(super) fn inside(&self) -> Result<[(&'static str, String); 2]> {
+    pub(crate) fn inside(&self) -> Result<[(&'static str, String); 2]> {
         let output = self
             .tmux(&["display-message", "-p", "-t", "keep", "#{pid} #{pane_id}"])
             .output()?;
@@ -144,7 +151,7 @@ impl<'s> Stage<'s> {
     }
 
     /// The folder of the task that was created last.
-    pub(super) fn newest(&self, key: &str) -> Result<PathBuf> {
+    pub(crate) fn newest(&self, key: &str) -> Result<PathBuf> {
         let output = self
             .orange_command(&["task", "show", key, "--json"])
             .output()?;
@@ -163,7 +170,7 @@ impl Drop for Stage<'_> {
 }
 
 /// Waits for something, looking often.
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         if Instant::now() >= deadline {
@@ -175,7 +182,7 @@ pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
 }
 
 /// The time from a command's start until a file is there.
-pub(super) fn until_file(command: &mut Command, file: &Path) -> Result<Duration> {
+pub(crate) fn until_file(command: &mut Command, file: &Path) -> Result<Duration> {
     let start = Instant::now();
     let mut child = command
         .stdin(std::process::Stdio::null())
