@@ -11,11 +11,17 @@ mod armed {
     struct Fault {
         name: String,
         hits_left: AtomicU32,
+        /// A fault of the program instead of a kill.
+        panics: bool,
     }
 
     static FAULT: OnceLock<Option<Fault>> = OnceLock::new();
 
     fn parse(spec: &str) -> Fault {
+        let (panics, spec) = match spec.strip_prefix("panic:") {
+            Some(rest) => (true, rest),
+            None => (false, spec),
+        };
         let (name, hit) = match spec.rsplit_once(':') {
             Some((name, hit)) => (name, hit.parse().unwrap_or(1)),
             None => (spec, 1),
@@ -23,11 +29,12 @@ mod armed {
         Fault {
             name: name.to_owned(),
             hits_left: AtomicU32::new(hit),
+            panics,
         }
     }
 
-    /// Says at which point (`"name"`, `"name:3"` for its third hit, `"*:7"` for the seventh of any name) this
-    /// process is to die; only the first call counts.
+    /// Says at which point (`"name"`, `"name:3"` for its third hit, `"*:7"` for the seventh of any name, `"panic:name"` for
+    /// a panic instead of a kill) this process is to die; only the first call counts.
     pub fn arm(spec: Option<String>) {
         FAULT.get_or_init(|| spec.as_deref().map(parse));
     }
@@ -40,6 +47,10 @@ mod armed {
         };
         let meant = fault.name == name || fault.name == "*";
         if meant && fault.hits_left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            #[allow(clippy::panic, reason = "a test asked for it")]
+            if fault.panics {
+                panic!("a fault at {name}, for a test");
+            }
             let _ = writeln!(std::io::stderr(), "killed at {name}");
             // SIGKILL, not a panic: no destructor may tidy up, just as in a real crash.
             let _ = kill_process(getpid(), Signal::KILL);
@@ -53,16 +64,21 @@ mod armed {
 
         #[test]
         fn a_spec_names_a_point_and_which_hit() {
-            for (spec, name, hit) in [
-                ("a.b", "a.b", 1),
-                ("a.b:3", "a.b", 3),
-                ("a.b:x", "a.b", 1),
-                ("*:7", "*", 7),
+            for (spec, name, hit, panics) in [
+                ("a.b", "a.b", 1, false),
+                ("a.b:3", "a.b", 3, false),
+                ("a.b:x", "a.b", 1, false),
+                ("*:7", "*", 7, false),
+                ("panic:a.b:2", "a.b", 2, true),
             ] {
                 let fault = parse(spec);
                 assert_eq!(
-                    (fault.name.as_str(), fault.hits_left.into_inner()),
-                    (name, hit)
+                    (
+                        fault.name.as_str(),
+                        fault.hits_left.into_inner(),
+                        fault.panics
+                    ),
+                    (name, hit, panics)
                 );
             }
         }

@@ -50,6 +50,8 @@ pub struct Attach {
     pub switches: bool,
     /// How to come back, in words. tmux shows them too.
     pub way_back: String,
+    /// Inside tmux: the terminal that switches, and the pane that it comes from.
+    from: Option<(String, String)>,
 }
 
 impl Attach {
@@ -58,6 +60,14 @@ impl Attach {
         let mut command = command(&self.tmux);
         command.args(&self.arguments);
         command
+    }
+
+    /// Whether the terminal that switched shows the pane's session again. None: that cannot be said, or never will be so.
+    pub fn is_back(&self) -> Option<bool> {
+        let (client, pane) = self.from.as_ref()?;
+        let ask = ["list-clients", "-F", "#{client_name}", "-t", pane];
+        let said = Call::to(&self.tmux).args(ask).run().ok()?;
+        Some(said.stdout.lines().any(|name| name == client))
     }
 }
 
@@ -79,7 +89,7 @@ impl Tmux {
                 &["attach-session", "-t", target],
                 &[],
                 way_back,
-                false,
+                None,
             ));
         };
         if !inside.same_server(pane) {
@@ -88,7 +98,8 @@ impl Tmux {
         let client = server.client_of(inside)?;
         let way_back = server.way_back("to go back", "switch-client -l");
         let switch = ["switch-client", "-c", &client, "-t", target];
-        Ok(server.going(target, &switch, &["-c", &client], way_back, true))
+        let from = Some((client.clone(), inside.pane.clone()));
+        Ok(server.going(target, &switch, &["-c", &client], way_back, from))
     }
 
     /// Goes there, and then shows how to come back.
@@ -98,7 +109,7 @@ impl Tmux {
         go: &[&str],
         to_client: &[&str],
         way_back: String,
-        switches: bool,
+        switched: Option<(String, Option<String>)>,
     ) -> Attach {
         let message = shown(&way_back);
         let show = ["display-message", "-d", "5000"].iter().chain(to_client);
@@ -114,8 +125,9 @@ impl Tmux {
         Attach {
             tmux: self.clone(),
             arguments,
-            switches,
+            switches: switched.is_some(),
             way_back,
+            from: switched.and_then(|(client, pane)| Some((client, pane?))),
         }
     }
 

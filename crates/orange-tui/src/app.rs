@@ -34,6 +34,8 @@ use std::time::{Duration, Instant};
 
 /// How long a result stays in the status line.
 const SHOWN_FOR: Duration = Duration::from_secs(6);
+/// A screen that stays as it is is looked at every so many seconds and one.
+const LONGEST_PAUSE: u32 = 2;
 /// Two clicks on the same line within this time are one double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
@@ -118,6 +120,9 @@ pub struct App {
     pub focus: Option<Focus>,
     pub focus_problem: Option<String>,
     pub screen: Option<String>,
+    /// So many ticks are left out between two looks at the screen, and how many went by since the last one.
+    pause: u32,
+    ticks: u32,
     pub changes: Option<Changes>,
     pub diff_of: DiffOf,
     /// How far a text is scrolled.
@@ -135,6 +140,8 @@ pub struct App {
     /// What is being taken back: if that fails, it can be tried again.
     undoing: Option<Undo>,
     drafts: HashMap<DraftKey, String>,
+    /// The task that the person went to, and what it was then; after that, of which task it is told that they are back.
+    away: Option<(String, String)>,
     /// What was sent and has not been heard of, with the draft that it was.
     sent: HashMap<DraftKey, (DraftKey, String)>,
     /// Forms that were begun and not sent, the last one at the end.
@@ -148,6 +155,8 @@ pub struct App {
     needed: Option<usize>,
     pub now: Timestamp,
     pub size: (u16, u16),
+    /// How far below the top of the list the cursor was when the size began to change.
+    offset: Option<usize>,
     clicked: Option<(Instant, u16)>,
 }
 
@@ -184,6 +193,8 @@ impl App {
             focus: None,
             focus_problem: None,
             screen: None,
+            pause: 0,
+            ticks: 0,
             changes: None,
             diff_of: DiffOf::Work,
             scroll: 0,
@@ -196,6 +207,7 @@ impl App {
             undo: None,
             undoing: None,
             drafts: HashMap::new(),
+            away: None,
             sent: HashMap::new(),
             forms: Vec::new(),
             submitted: HashMap::new(),
@@ -204,6 +216,7 @@ impl App {
             needed: None,
             now: Timestamp::now(),
             size,
+            offset: None,
             clicked: None,
         }
     }
@@ -241,15 +254,18 @@ impl App {
 
     pub fn update(&mut self, input: Input, at: Instant) -> Vec<Effect> {
         match input {
-            Input::Key(key) if key.kind != KeyEventKind::Release => self.key(key, at),
+            Input::Key(key) if key.kind != KeyEventKind::Release => {
+                self.offset = None;
+                self.key(key, at)
+            }
             Input::Key(_) => Vec::new(),
             Input::Paste(text) => self.paste(&text),
             Input::Mouse(mouse) => self.mouse(mouse, at),
             Input::Resize(columns, rows) => {
-                self.size = (columns, rows);
-                self.keep_visible();
+                self.resize((columns, rows));
                 Vec::new()
             }
+            Input::Terminal(_) => Vec::new(),
             Input::Tick => self.tick(at),
             Input::Overview(loaded) => self.take_overview(*loaded, at),
             Input::Focus(folder, loaded) => {
@@ -276,6 +292,11 @@ impl App {
             }
             Input::Screen(folder, screen) => {
                 if self.cursor.as_ref() == Some(&folder) {
+                    self.pause = if self.screen == screen {
+                        (self.pause + 1).min(LONGEST_PAUSE)
+                    } else {
+                        0
+                    };
                     self.screen = screen;
                 }
                 Vec::new()
@@ -336,11 +357,17 @@ impl App {
         if self.message.as_ref().is_some_and(is_over) {
             self.message = None;
         }
+        // A window in which nothing happens is looked at less often.
+        self.ticks += 1;
+        if self.ticks <= self.pause {
+            return Vec::new();
+        }
         self.screen_effect()
     }
 
     /// The screen is looked at only where it is drawn.
-    fn screen_effect(&self) -> Vec<Effect> {
+    fn screen_effect(&mut self) -> Vec<Effect> {
+        self.ticks = 0;
         let is_drawn = match self.view {
             View::Task => self.tab == Tab::Screen,
             View::List => crate::draw::preview_side(self.size).is_some(),
@@ -389,6 +416,7 @@ impl App {
         }
         self.now = Timestamp::now();
         self.rebuild();
+        self.tell_of_moves();
         let mut effects: Vec<Effect> = more_need.then_some(Effect::Bell).into_iter().collect();
         effects.extend(self.focus_effects());
         effects
@@ -428,6 +456,18 @@ impl App {
         self.rebuild();
     }
 
+    /// The cursor keeps its place on the screen as far as there is room: a list that was larger for a moment looks as before.
+    fn resize(&mut self, size: (u16, u16)) {
+        let place = self.lines.place_of(self.cursor.as_deref());
+        if let Some(place) = place {
+            let offset = place.saturating_sub(self.lines.top);
+            let offset = *self.offset.get_or_insert(offset);
+            self.lines.top = place.saturating_sub(offset);
+        }
+        self.size = size;
+        self.keep_visible();
+    }
+
     fn keep_visible(&mut self) {
         let page = crate::draw::list_height(self.size);
         self.lines.show(self.cursor.as_deref(), page);
@@ -435,6 +475,7 @@ impl App {
 
     fn forget_details(&mut self) {
         (self.focus, self.screen, self.changes) = (None, None, None);
+        self.pause = 0;
         self.focus_problem = None;
         self.scroll = 0;
     }
@@ -453,7 +494,7 @@ impl App {
         self.focus_effects()
     }
 
-    fn focus_effects(&self) -> Vec<Effect> {
+    fn focus_effects(&mut self) -> Vec<Effect> {
         let Some(cursor) = self.cursor.clone() else {
             return Vec::new();
         };
@@ -524,11 +565,22 @@ impl App {
         if let KeyCode::Char(digit @ '1'..='9') = key.code
             && key.modifiers.is_empty()
         {
-            return self.digit(digit as usize - '0' as usize);
+            return self.digit(digit as usize - '0' as usize, at);
         }
         match self.keymap.action(key) {
             Some(action) => self.act(action, at),
-            None => Vec::new(),
+            None => {
+                if let KeyCode::Char(letter) = key.code
+                    && crate::keymap::is_plain(key.modifiers)
+                {
+                    let help = self.keymap.key(KeyAction::Help);
+                    self.say(
+                        format!("`{letter}` does nothing; `{help}` shows every key"),
+                        at,
+                    );
+                }
+                Vec::new()
+            }
         }
     }
 
@@ -560,7 +612,7 @@ impl App {
     }
 
     /// The rows are narrowed at once by what they show; where else the words are found is asked of the index.
-    fn search_effects(&self) -> Vec<Effect> {
+    fn search_effects(&mut self) -> Vec<Effect> {
         let mut effects = self.focus_effects();
         let words = self.narrowed.words.trim();
         if !words.is_empty() {
@@ -570,11 +622,14 @@ impl App {
     }
 
     /// A digit is a workspace in a list, and a tab in a task.
-    fn digit(&mut self, digit: usize) -> Vec<Effect> {
+    fn digit(&mut self, digit: usize, at: Instant) -> Vec<Effect> {
         if self.view == View::Task {
             return match Tab::ALL.get(digit - 1) {
                 Some((tab, _)) => self.open_tab(*tab),
-                None => Vec::new(),
+                None => {
+                    self.say(format!("there is no tab {digit}"), at);
+                    Vec::new()
+                }
             };
         }
         let has_slot = |row: &&OverviewRow| row.slot == u32::try_from(digit).ok();
@@ -582,6 +637,9 @@ impl App {
         let rows = || self.overview.rows.iter().filter(has_slot);
         let found = rows().find(of_here).or_else(|| rows().next());
         let folder = found.map(|row| row.folder.clone());
+        if folder.is_none() {
+            self.say(format!("no task is in workspace {digit}"), at);
+        }
         self.select(folder)
     }
 
@@ -697,17 +755,44 @@ impl App {
         effects
     }
 
-    /// Back from a window, an editor or a shell.
+    /// Before a window, an editor or a shell gets the terminal.
+    fn leave_for(&mut self, row: &OverviewRow) {
+        self.away = Some((row.folder.clone(), row.word.clone()));
+    }
+
+    /// Back from there. What became of the task meanwhile is told as soon as it is known.
     fn back_again(&mut self, folder: Option<String>, at: Instant) -> Vec<Effect> {
-        if let Some(row) = folder.and_then(|folder| {
-            let mut rows = self.overview.rows.iter();
-            rows.find(|row| row.folder == folder)
-        }) {
-            self.say(format!("back from {}", row.label), at);
+        if let Some(text) = folder.and_then(|folder| self.told_of_return(&folder)) {
+            self.say(text, at);
         }
         let mut effects = vec![Effect::LoadOverview];
         effects.extend(self.focus_effects());
         effects
+    }
+
+    fn told_of_return(&self, folder: &str) -> Option<String> {
+        let mut rows = self.overview.rows.iter();
+        let row = rows.find(|row| row.folder == folder)?;
+        let before = self.away.as_ref().filter(|(known, _)| known == folder);
+        let moved = before.filter(|(_, before)| *before != row.word);
+        let moved = moved.map(|(_, before)| format!(": {before} → {}", row.word));
+        Some(format!(
+            "back from {}{}",
+            row.label,
+            moved.unwrap_or_default()
+        ))
+    }
+
+    /// While it is told that the person is back, the task may move.
+    fn tell_of_moves(&mut self) {
+        let Some(text) = (self.away.as_ref()).and_then(|(folder, _)| self.told_of_return(folder))
+        else {
+            return;
+        };
+        let is_told = |message: &&mut Message| message.text.starts_with("back from ");
+        if let Some(message) = self.message.as_mut().filter(is_told) {
+            message.text = text;
+        }
     }
 }
 

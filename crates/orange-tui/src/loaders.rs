@@ -1,11 +1,12 @@
 //! Reads what the dashboard shows, on threads of their own: a slow disk, git or tmux never holds up a frame or a key.
 
-use crate::app::{Changes, Input};
+use crate::app::{Changes, Input, rows};
 use crate::verbs;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::background::queue;
 use orange_engine::git::diff::Shape;
 use orange_engine::store::feed::{Change, Feed};
+use orange_engine::tmux::Attach;
 use orange_engine::verbs::peek;
 use orange_engine::views::diff::{self, DiffOf};
 use orange_engine::views::{dashboard, search, task};
@@ -24,6 +25,8 @@ const MOST_COLUMNS: usize = 2_000;
 pub(crate) struct Wanted {
     pub(crate) projects: Vec<String>,
     pub(crate) with_older: bool,
+    /// The project that the person is in.
+    pub(crate) here: Option<String>,
 }
 
 /// A thread that does one thing at a time and always the newest that was asked for.
@@ -44,7 +47,11 @@ fn newest<T: Send + 'static>(mut work: impl FnMut(T) + Send + 'static) -> Sender
 pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<Wanted> {
     newest(move |wanted: Wanted| {
         let call = call.anew();
-        let loaded = dashboard::overview(&call, &wanted.projects, wanted.with_older);
+        let mut loaded = dashboard::overview(&call, &wanted.projects, wanted.with_older);
+        // Here, because no key waits for it.
+        if let Ok(overview) = &mut loaded {
+            rows::sort(&mut overview.rows, wanted.here.as_deref());
+        }
         let _ = tell.send(Input::Overview(Box::new(loaded)));
     })
 }
@@ -146,6 +153,27 @@ pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<I
             folder,
             what,
             outcome,
+        });
+    });
+}
+
+/// How often it is looked whether a person is back.
+const LOOKS: Duration = Duration::from_millis(300);
+
+/// Tells when the terminal that was switched to another session shows this one again.
+pub(crate) fn return_of(attach: Attach, folder: String, tell: Sender<Input>) {
+    thread::spawn(move || {
+        loop {
+            thread::sleep(LOOKS);
+            match attach.is_back() {
+                Some(false) => {}
+                Some(true) => break,
+                // The terminal or tmux is gone.
+                None => return,
+            }
+        }
+        let _ = tell.send(Input::Back {
+            folder: Some(folder),
         });
     });
 }

@@ -6,6 +6,7 @@ use crate::keymap::Keymap;
 use crate::loaders::{self, Wanted};
 use crate::terminal::{self, Taken};
 use crate::theme::Theme;
+use orange_engine::crash_points::crash_point;
 use orange_engine::views::diff::DiffOf;
 use orange_engine::{Call, Error, Result, err, verbs};
 use ratatui::crossterm::clipboard::CopyToClipboard;
@@ -19,8 +20,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a key is waited for before news are looked at.
-const NAP: Duration = Duration::from_millis(25);
 /// Frames that no key asked for are at least so far apart.
 const FRAME: Duration = Duration::from_millis(33);
 const TICK: Duration = Duration::from_secs(1);
@@ -70,11 +69,13 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     // Ctrl-C is a key here. While somebody else has the terminal it is meant for them.
     let ignored = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, ignored).map_err(failed)?;
-    end_when_stopped(Arc::clone(&stop));
+    end_when_stopped(Arc::clone(&stop), tell.clone());
     let mut app = App::new(setup, size().map_err(failed)?);
     app.keymap = options.keymap;
     let terminal = Taken::take(options.mouse).map_err(failed)?;
+    let handled = read_terminal(tell.clone());
     let mut dashboard = Dashboard {
+        handled,
         asks: Asks::new(&call, &tell),
         call,
         app,
@@ -94,15 +95,43 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
 
 /// A terminal that is gone may hold up whoever reads from it for ever. A dashboard that was told to end does so anyway, after a
 /// moment for the usual way.
-fn end_when_stopped(stop: Arc<AtomicBool>) {
+fn end_when_stopped(stop: Arc<AtomicBool>, tell: Sender<Input>) {
     std::thread::spawn(move || {
         while !stop.load(Ordering::SeqCst) {
             std::thread::sleep(TICK / 10);
         }
+        // Wakes the loop.
+        let _ = tell.send(Input::Tick);
         std::thread::sleep(TICK);
         terminal::give_back();
         std::process::exit(0);
     });
+}
+
+/// Reads what the person does, on a thread of its own, so that nothing polls. After each piece it waits until that is handled:
+/// the terminal is lent to others only meanwhile, and then nobody else reads from it.
+fn read_terminal(tell: Sender<Input>) -> Sender<()> {
+    let (handled, waits) = channel();
+    std::thread::spawn(move || {
+        loop {
+            let events = read_events();
+            let is_over = events.is_err();
+            let is_heard = tell.send(Input::Terminal(events)).is_ok();
+            if is_over || !is_heard || waits.recv().is_err() {
+                return;
+            }
+        }
+    });
+    handled
+}
+
+/// The next event, and all that is there besides.
+fn read_events() -> io::Result<Vec<Event>> {
+    let mut events = vec![event::read()?];
+    while event::poll(Duration::ZERO)? {
+        events.push(event::read()?);
+    }
+    Ok(events)
 }
 
 /// What is asked of other threads.
@@ -136,6 +165,7 @@ struct Dashboard {
     terminal: Taken,
     tell: Sender<Input>,
     inputs: Receiver<Input>,
+    handled: Sender<()>,
     asks: Asks,
     stop: Arc<AtomicBool>,
     edit: fn(&str) -> Result<String>,
@@ -145,30 +175,40 @@ struct Dashboard {
 
 impl Dashboard {
     fn run(&mut self) -> Result<()> {
-        let failed = |error: io::Error| err!(Failed, "the terminal cannot be used: {error}");
         self.carry_out(vec![Effect::LoadOverview])?;
         let (mut ticked, mut drawn) = (Instant::now(), Instant::now());
         let mut by_key = true;
         while !self.quits && !self.stop.load(Ordering::SeqCst) {
-            while let Ok(input) = self.inputs.try_recv() {
+            if self.is_dirty && (by_key || drawn.elapsed() >= FRAME) {
+                self.draw().map_err(gone)?;
+                (drawn, by_key) = (Instant::now(), false);
+            }
+            let mut waits = TICK.saturating_sub(ticked.elapsed());
+            if self.is_dirty {
+                waits = waits.min(FRAME.saturating_sub(drawn.elapsed()));
+            }
+            let mut inputs: Vec<Input> = self.inputs.recv_timeout(waits).into_iter().collect();
+            inputs.extend(self.inputs.try_iter());
+            // What the person does comes first, all of it before the next frame.
+            let (typed, others): (Vec<Input>, Vec<Input>) = inputs
+                .into_iter()
+                .partition(|input| matches!(input, Input::Terminal(_)));
+            for input in typed {
+                if let Input::Terminal(events) = input {
+                    by_key = true;
+                    for event in events.map_err(gone)? {
+                        self.event(event)?;
+                    }
+                    // Only now the terminal is read again: it may have been somebody else's.
+                    let _ = self.handled.send(());
+                }
+            }
+            for input in others {
                 self.take(input)?;
             }
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
                 self.take(Input::Tick)?;
-            }
-            if self.is_dirty && (by_key || drawn.elapsed() >= FRAME) {
-                self.draw().map_err(failed)?;
-                (drawn, by_key) = (Instant::now(), false);
-            }
-            if !event::poll(NAP).map_err(failed)? {
-                continue;
-            }
-            // All that is there is taken before the next frame.
-            while event::poll(Duration::ZERO).map_err(failed)? {
-                let event = event::read().map_err(failed)?;
-                self.event(event)?;
-                by_key = true;
             }
         }
         Ok(())
@@ -188,7 +228,10 @@ impl Dashboard {
             {
                 self.suspend()
             }
-            Event::Key(key) => self.take(Input::Key(key)),
+            Event::Key(key) => {
+                crash_point("dashboard.key");
+                self.take(Input::Key(key))
+            }
             Event::Paste(text) => self.take(Input::Paste(text)),
             Event::Mouse(mouse) => self.take(Input::Mouse(mouse)),
             Event::Resize(columns, rows) => self.take(Input::Resize(columns, rows)),
@@ -224,6 +267,7 @@ impl Dashboard {
                     let _ = self.asks.overview.send(Wanted {
                         projects: self.app.projects.clone(),
                         with_older: self.app.narrowed.with_older,
+                        here: self.app.here.clone(),
                     });
                 }
                 Effect::LoadFocus(folder) => {
@@ -292,7 +336,8 @@ impl Dashboard {
             return self.refuse(&err!(Failed, "tmux did not show the window"));
         }
         if attach.switches {
-            self.take(Input::Said(format!("to come back: {}", attach.way_back)))?;
+            self.take(Input::Said(attach.way_back.clone()))?;
+            loaders::return_of(attach, folder, self.tell.clone());
         } else {
             self.take(Input::Back {
                 folder: Some(folder),

@@ -243,6 +243,10 @@ fn without_base(call: &Call, project: &Project, task: &Task) -> Option<String> {
 
 /// The repository of a project in which nothing was committed yet.
 fn without_commits(call: &Call, project: &Project) -> Option<String> {
+    // Usually git's own files tell, and no git is started for a look.
+    if crate::git::commit_in_files(&project.path, &project.default_branch).is_some() {
+        return None;
+    }
     let head = crate::git::commit_of(&project.path, "HEAD").ok()?;
     let empty = head.is_none() && rules::parking_place(call, project).is_err();
     empty.then(|| project.path.display().to_string())

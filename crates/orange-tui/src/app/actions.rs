@@ -23,21 +23,24 @@ impl App {
             KeyAction::Up => self.step(-1),
             KeyAction::First => self.step(isize::MIN / 2),
             KeyAction::Last => self.step(isize::MAX / 2),
-            KeyAction::PageDown => self.scroll_by(10),
-            KeyAction::PageUp => self.scroll_by(-10),
-            KeyAction::Fold => self.fold(true),
-            KeyAction::Unfold => self.fold(false),
+            KeyAction::PageDown => self.scroll_by(10, at),
+            KeyAction::PageUp => self.scroll_by(-10, at),
+            KeyAction::Fold => self.fold(true, at),
+            KeyAction::Unfold => self.fold(false, at),
             KeyAction::NextNeed => self.next_need(false),
             KeyAction::PreviousNeed => self.next_need(true),
-            KeyAction::NextView => self.next_view(),
+            KeyAction::NextView => self.next_view(at),
+            KeyAction::View | KeyAction::Diff if self.cursor.is_none() => {
+                self.say("no task is selected", at);
+                Vec::new()
+            }
             KeyAction::View => self.open_task(self.tab),
             KeyAction::Diff => self.open_task(Tab::Changes),
             KeyAction::Back => self.back(),
             KeyAction::Quit => self.quit(at),
             KeyAction::Search => {
-                if self.view == View::Task {
-                    self.view = self.from;
-                }
+                // It narrows the list, so that is what is shown.
+                self.view = View::List;
                 self.is_searching = true;
                 Vec::new()
             }
@@ -136,15 +139,23 @@ impl App {
         lines.saturating_sub(1)
     }
 
-    fn scroll_by(&mut self, by: isize) -> Vec<Effect> {
+    fn scroll_by(&mut self, by: isize, at: Instant) -> Vec<Effect> {
         if self.view == View::Task {
             return self.step(by);
+        }
+        if self.view != View::List || preview_side(self.size).is_none() {
+            self.say("there is no preview to scroll here", at);
+            return Vec::new();
+        }
+        if self.cursor.is_none() {
+            self.say("no task is selected", at);
+            return Vec::new();
         }
         self.scroll = self.scroll.saturating_add_signed(by);
         Vec::new()
     }
 
-    fn fold(&mut self, fold: bool) -> Vec<Effect> {
+    fn fold(&mut self, fold: bool, at: Instant) -> Vec<Effect> {
         if self.view == View::Task {
             let place = Tab::ALL.iter().position(|(tab, _)| *tab == self.tab);
             let place = place.unwrap_or(0);
@@ -154,6 +165,21 @@ impl App {
         }
         if self.view == View::Board {
             return self.change_column(fold);
+        }
+        let mut projects = self.overview.rows.iter().map(|row| &row.project);
+        let first = projects.next();
+        let why_not = if self.view == View::Inbox {
+            Some("projects are folded in the list")
+        } else if projects.all(|project| Some(project) == first) {
+            Some("there is only one project here: nothing to fold")
+        } else if !fold && self.folded.is_empty() {
+            Some("no project is folded")
+        } else {
+            None
+        };
+        if let Some(why_not) = why_not {
+            self.say(why_not, at);
+            return Vec::new();
         }
         if fold {
             let Some(project) = self.selected().map(|row| row.project.clone()) else {
@@ -228,12 +254,12 @@ impl App {
         self.select(Some(folder))
     }
 
-    fn next_view(&mut self) -> Vec<Effect> {
+    fn next_view(&mut self, at: Instant) -> Vec<Effect> {
         self.view = match self.view {
             View::List => View::Inbox,
             View::Inbox => View::Board,
             View::Board => View::List,
-            View::Task => return self.fold(false),
+            View::Task => return self.fold(false, at),
         };
         if self.view == View::Inbox {
             let needed: Vec<String> = self.inbox().iter().map(|row| row.folder.clone()).collect();
@@ -337,7 +363,9 @@ impl App {
         for info in Workflow::statuses_in_use() {
             let word = info.status.as_str();
             let is_free = |letter: &char| !choices.iter().any(|(known, ..)| known == letter);
-            if let Some(letter) = word.chars().find(is_free) {
+            // One of its own letters, else any.
+            let others = ('x'..='z').chain('a'..='w');
+            if let Some(letter) = word.chars().chain(others).find(is_free) {
                 choices.push((
                     letter,
                     word.to_owned(),
@@ -457,7 +485,8 @@ impl App {
         }
     }
 
-    fn hand_over(&self, row: &OverviewRow, verb: &str) -> Vec<Effect> {
+    fn hand_over(&mut self, row: &OverviewRow, verb: &str) -> Vec<Effect> {
+        self.leave_for(row);
         let name = row.name.seen_from(None).to_owned();
         vec![Effect::HandOver {
             folder: row.folder.clone(),
@@ -468,7 +497,10 @@ impl App {
     fn go(&mut self, row: &OverviewRow, at: Instant) -> Vec<Effect> {
         match offered::go(row) {
             Some(Go::Start) => self.run(row.folder.clone(), Verb::Start),
-            Some(Go::Attach) => vec![Effect::Attach(row.folder.clone())],
+            Some(Go::Attach) => {
+                self.leave_for(row);
+                vec![Effect::Attach(row.folder.clone())]
+            }
             Some(Go::Respawn) => {
                 self.confirm(Confirm {
                     title: format!("start the agent of {} again?", row.label),

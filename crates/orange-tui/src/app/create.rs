@@ -14,7 +14,7 @@ pub const FIELDS: [(&str, &str); 9] = [
     ("Summary", "what is to be done"),
     ("Context", "Ctrl-E opens your editor"),
     ("Project", ""),
-    ("Agent", "as the settings say"),
+    ("Harness", "as the settings say"),
     ("Model", "as the settings say"),
     ("Effort", "as the settings say"),
     ("Priority", "normal"),

@@ -4,7 +4,7 @@ use crate::verbs::{Outcome, Verb};
 use orange_engine::Error;
 use orange_engine::views::dashboard::{Focus, Overview};
 use orange_engine::views::diff::DiffOf;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::{Event, KeyEvent, MouseEvent};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
@@ -25,6 +25,8 @@ pub enum Input {
     Paste(String),
     Mouse(MouseEvent),
     Resize(u16, u16),
+    /// What came from the terminal; its events are handed on one by one.
+    Terminal(std::io::Result<Vec<Event>>),
     /// A second or so has passed.
     Tick,
     Overview(Box<Result<Overview, Error>>),

@@ -33,6 +33,7 @@ impl App {
             return Vec::new();
         }
         let Some(folder) = self.cursor.clone() else {
+            self.say("no task is selected", at);
             return Vec::new();
         };
         if !self.marked.remove(&folder) {

@@ -1,6 +1,6 @@
 //! What lies over a view: a question, a text to write, a list to choose from, the help.
 
-use super::{App, Effect, Form};
+use super::{App, Effect, Form, View};
 use crate::draw::overlay::{confirm_lines, confirm_room};
 use crate::keymap::is_plain;
 use crate::verbs::Verb;
@@ -380,6 +380,10 @@ impl App {
     }
 
     fn choose(&mut self, choice: Choice) -> Vec<Effect> {
+        if !matches!(choice, Choice::Run(..)) {
+            // A filter narrows the list, so that is what is shown.
+            self.view = View::List;
+        }
         match choice {
             Choice::Status(status) => {
                 let with_older = self.narrowed.with_older;

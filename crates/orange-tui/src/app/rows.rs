@@ -66,6 +66,21 @@ impl Narrowed {
     }
 }
 
+/// The project that the person is in comes first, then the others by their names; within each, what needs the person. Rows that
+/// are in this order already cost one look each.
+pub fn sort(rows: &mut [OverviewRow], here: Option<&str>) {
+    let is_elsewhere = |row: &OverviewRow| here != Some(row.project.as_str());
+    rows.sort_by(|one, other| {
+        let by_project = || one.project.cmp(&other.project);
+        let by_need = || one.order().cmp(&other.order());
+        let by_label = || one.label.cmp(&other.label);
+        (is_elsewhere(one).cmp(&is_elsewhere(other)))
+            .then_with(by_project)
+            .then_with(by_need)
+            .then_with(by_label)
+    });
+}
+
 /// The columns of the board.
 pub const COLUMNS: &[BoardColumn] = BoardColumn::ALL;
 
@@ -109,15 +124,7 @@ impl Lines {
         here: Option<&str>,
         cursor: Option<&str>,
     ) {
-        overview.rows.sort_by_cached_key(|row| {
-            let is_elsewhere = here != Some(row.project.as_str());
-            (
-                is_elsewhere,
-                row.project.clone(),
-                row.order(),
-                row.label.clone(),
-            )
-        });
+        sort(&mut overview.rows, here);
         let rows = &overview.rows;
         let several = rows
             .windows(2)

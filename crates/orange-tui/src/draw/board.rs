@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::app::rows::{COLUMNS, column};
-use orange_core::display::fitted;
+use orange_core::display::{clean_width, fitted};
 use orange_engine::views::dashboard::OverviewRow;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -12,6 +12,10 @@ use ratatui::widgets::Paragraph;
 
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
     let width = body.width / u16::try_from(COLUMNS.len()).unwrap_or(1);
+    // The same key is in several projects.
+    let mut projects = app.overview.rows.iter().map(|row| &row.project);
+    let first = projects.next();
+    let several = projects.any(|project| Some(project) != first);
     for (number, title) in COLUMNS.iter().enumerate() {
         let x = body.x + width * u16::try_from(number).unwrap_or(0);
         let area = Rect { x, width, ..body };
@@ -32,12 +36,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
             .min(rows.len().saturating_sub(height / 2));
         for row in rows.iter().skip(top).take(height / 2) {
             let (sign, style) = app.theme.sign(row);
+            let name = name_of(row, several, room.saturating_sub(3));
             let mark = if is_selected(row) { "▌" } else { " " };
             let head = vec![
                 Span::styled(mark, app.theme.need()),
                 Span::styled(sign, style),
                 Span::styled(if app.is_marked(row) { "*" } else { " " }, app.theme.key()),
-                Span::styled(fitted(&row.label, room.saturating_sub(3)), app.theme.bold()),
+                Span::styled(name, app.theme.bold()),
             ];
             let text = fitted(&row.summary, room.saturating_sub(3));
             let body = if is_selected(row) {
@@ -50,4 +55,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
         }
         frame.render_widget(Paragraph::new(lines), area);
     }
+}
+
+/// A key, after its project where there are several. The project is cut, the key is not.
+fn name_of(row: &OverviewRow, several: bool, room: usize) -> String {
+    let name = row.name.seen_from(None);
+    if several && clean_width(name) <= room {
+        return name.to_owned();
+    }
+    let left = room.saturating_sub(clean_width(&row.label) + 1);
+    if several && left >= 2 {
+        return format!("{}:{}", fitted(&row.project, left), row.label);
+    }
+    fitted(&row.label, room)
 }

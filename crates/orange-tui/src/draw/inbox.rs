@@ -3,7 +3,8 @@
 use super::panel;
 use crate::app::App;
 use crate::app::offered::offered;
-use orange_core::display::{fitted, time::relative};
+use crate::draw::list::padded;
+use orange_core::display::{clean_width, fitted, time::relative};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -21,6 +22,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
         return;
     }
     let width = usize::from(body.width);
+    let longest = rows.iter().map(|row| clean_width(row.name.seen_from(None)));
+    let names = longest.max().unwrap_or(0).clamp(8, 24);
     let mut lines: Vec<Line<'static>> = Vec::new();
     let mut selected = 0..0;
     for row in rows {
@@ -32,14 +35,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
             Span::styled(if is_selected { "▌" } else { " " }, app.theme.need()),
             Span::styled(sign, style),
             Span::raw(" "),
-            Span::styled(format!("{:<18} ", fitted(name, 24)), app.theme.bold()),
+            padded(Span::styled(name.to_owned(), app.theme.bold()), names),
+            Span::raw(" "),
             Span::styled(format!("{:<14}", fitted(&row.word, 13)), style),
             Span::styled(
-                format!("{:>4}  ", relative(app.now, row.updated)),
+                format!("{:>4}  ", relative(app.now, row.since)),
                 app.theme.dim(),
             ),
         ];
-        head.push(Span::raw(fitted(&row.summary, width.saturating_sub(48))));
+        let taken: usize = head.iter().map(Span::width).sum();
+        let room = width.saturating_sub(taken);
+        head.push(Span::raw(fitted(&row.summary, room)));
         lines.push(Line::from(head));
         // The selected one in full; of the others what its row says.
         if is_selected {

@@ -196,7 +196,12 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
     let taken: usize = right.iter().map(|(columns, _)| columns + 1).sum();
     let used: usize = spans.iter().map(|span| clean_width(&span.content)).sum();
     let room = width.saturating_sub(used + taken);
-    let mut summary = display::summary(&row.summary).into_owned();
+    // What is wrong with a damaged one stands in the line below.
+    let mut summary = if row.is_damaged && row.summary.is_empty() {
+        String::new()
+    } else {
+        display::summary(&row.summary).into_owned()
+    };
     if let Some(first) = row.waits_for.first() {
         summary = format!("waits for {first} · {summary}");
     }
@@ -213,7 +218,8 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
     }
 }
 
-fn padded(span: Span<'static>, width: usize) -> Span<'static> {
+/// A text that takes exactly this width.
+pub(super) fn padded(span: Span<'static>, width: usize) -> Span<'static> {
     let mut text = fitted(&span.content, width);
     let blanks = width.saturating_sub(clean_width(&text));
     text.extend(std::iter::repeat_n(' ', blanks));

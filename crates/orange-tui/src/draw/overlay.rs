@@ -2,7 +2,7 @@
 
 use crate::app::{App, Confirm, FIELDS, Form, Overlay};
 use crate::draw::panel::wrapped;
-use orange_core::display::fitted;
+use orange_core::display::{clean_width, fitted};
 use orange_core::keys::{Group, KEYS};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -39,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, overlay: &Overlay, body: Re
             let area = place(body, 9);
             let block = titled(app, &compose.title, area.width);
             let inner = block.inner(area);
-            frame.render_widget(Clear, area);
+            clear(frame, area);
             frame.render_widget(block, area);
             let text = Rect {
                 height: inner.height.saturating_sub(1),
@@ -119,6 +119,21 @@ pub(crate) fn confirm_room((_, rows): (u16, u16)) -> usize {
     usize::from(rows).saturating_sub(7).max(1)
 }
 
+/// Empties an area. A letter that is two cells wide and begins left of it goes too: its second half would cover the frame.
+fn clear(frame: &mut Frame<'_>, area: Rect) {
+    frame.render_widget(Clear, area);
+    let Some(left) = area.x.checked_sub(1) else {
+        return;
+    };
+    for y in area.top()..area.bottom() {
+        if let Some(cell) = frame.buffer_mut().cell_mut((left, y))
+            && clean_width(cell.symbol()) > 1
+        {
+            cell.set_symbol(" ");
+        }
+    }
+}
+
 /// Where an overlay of that height lies.
 fn place(body: Rect, height: u16) -> Rect {
     let width = body.width.saturating_sub(4).min(100);
@@ -152,7 +167,7 @@ fn boxed(frame: &mut Frame<'_>, app: &App, body: Rect, title: &str, lines: Vec<L
         width: inner.width.saturating_sub(2),
         ..inner
     };
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(block, area);
     // The keys that answer stay visible, whatever has no room.
     let room = usize::from(inner.height);
@@ -180,7 +195,7 @@ fn draw_form(frame: &mut Frame<'_>, app: &App, form: &Form, body: Rect) {
     let area = place(body, height);
     let block = titled(app, "new task", area.width);
     let inner = block.inner(area);
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(block, area);
     for (number, (name, empty)) in FIELDS.iter().enumerate() {
         let Ok(row) = u16::try_from(number) else {

@@ -97,15 +97,13 @@ pub(super) fn preview(frame: &mut Frame<'_>, app: &App, area: Rect) {
     let agent = app.focused().and_then(|focus| {
         let mut agents = focus.agents.iter().rev();
         let agent = agents.find(|agent| agent.alive)?;
-        let doing = agent
-            .doing
-            .as_ref()
-            .map(|doing| app.spelled(&doing.words()));
+        let doing = agent.doing.as_ref();
+        let doing = doing.map(|doing| format!(": {}", app.spelled(&doing.words())));
         Some(format!(
-            "{} {}, {}",
-            agent.harness,
+            "{}{} · {}",
             agent.role,
-            doing.unwrap_or_default()
+            doing.unwrap_or_default(),
+            agent.harness
         ))
     });
     let mut lines = vec![Line::from(vec![
@@ -116,7 +114,7 @@ pub(super) fn preview(frame: &mut Frame<'_>, app: &App, area: Rect) {
         ),
     ])];
     if let Some(agent) = agent {
-        let text = fitted(agent.trim_end_matches(", "), width);
+        let text = fitted(&agent, width);
         lines.push(Line::styled(format!(" {text}"), app.theme.dim()));
     }
     let style = if row.needs_me {

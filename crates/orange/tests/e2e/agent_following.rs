@@ -3,99 +3,17 @@
 
 use crate::agents::Agents;
 use crate::env::TestTask;
+use crate::looker::Looker;
 use crate::run::program;
 use crate::running::Running;
 
-/// A shell in a window of its own, as a person has it.
-pub(crate) struct Looker<'e> {
-    env: &'e Agents,
-}
-
-impl Looker<'_> {
-    pub(crate) fn begin(env: &Agents) -> Looker<'_> {
-        let variables: Vec<String> = ["HOME", "ORANGE_HOME", "PATH"]
-            .iter()
-            .map(|name| format!("{name}='{}'", env.variable(name).display()))
-            .collect();
-        // Without an editor for its line, so that the terminal's modes are those of programs.
-        let shell = format!(
-            "exec env -i {} TERM=screen PS1='$ ' bash --norc --noprofile --noediting -i",
-            variables.join(" ")
-        );
-        let made = env.tmux(&[
-            "new-session",
-            "-d",
-            "-s",
-            "looker",
-            "-x",
-            "80",
-            "-y",
-            "24",
-            &shell,
-        ]);
-        assert!(made.status.success(), "{made:?}");
-        Looker { env }
-    }
-
-    pub(crate) fn type_line(&self, line: &str) {
-        self.press(&["-l", line]);
-        self.press(&["Enter"]);
-    }
-
-    pub(crate) fn press(&self, keys: &[&str]) {
-        let arguments = [&["send-keys", "-t", "looker"], keys].concat();
-        assert!(self.env.tmux(&arguments).status.success());
-    }
-
-    fn asked(&self, arguments: &[&str]) -> String {
-        let said = self.env.tmux(arguments);
-        String::from_utf8_lossy(&said.stdout).trim_end().to_owned()
-    }
-
-    pub(crate) fn shows(&self) -> String {
-        self.asked(&["capture-pane", "-p", "-t", "looker"])
-    }
-
-    #[track_caller]
-    pub(crate) fn until_shown(&self, text: &str) {
-        self.env.until(text, || self.shows().contains(text));
-    }
-
-    /// Waits until the dashboard takes a key for an answer: what is typed sooner does not count there.
-    pub(crate) fn until_question_is_read(&self) {
-        std::thread::sleep(std::time::Duration::from_millis(250));
-    }
-
-    /// The other screen, the cursor, echo and whole lines: as a shell expects it, or as a view has it.
-    #[track_caller]
-    pub(crate) fn until_given_back(&self, given_back: bool) {
-        let format = "#{alternate_on} #{cursor_flag} #{pane_tty}";
-        let expected = if given_back {
-            "0 1 echo icanon"
-        } else {
-            "1 0 -echo -icanon"
-        };
-        self.env.until(expected, || {
-            let state = self.asked(&["display-message", "-p", "-t", "looker", format]);
-            let (screen, terminal) = state.rsplit_once(' ').unwrap();
-            let mut stty = self.env.foreign("stty");
-            let said = stty.args(["-F", terminal, "-a"]).output().unwrap();
-            let said = String::from_utf8_lossy(&said.stdout).replace(';', " ");
-            let mode = |name: &str| {
-                let is_on = said.split_whitespace().any(|word| word == name);
-                format!("{}{name}", if is_on { "" } else { "-" })
-            };
-            format!("{screen} {} {}", mode("echo"), mode("icanon")) == expected
-        });
-    }
-
-    fn follow(&self, task: &TestTask) {
-        let program = program();
-        self.type_line(&format!("{} task peek {} -f", program.display(), task.id));
-        self.until_shown("Here I am.");
-        self.until_shown("q ends this view");
-        self.until_given_back(false);
-    }
+/// Follows what a task's agent prints.
+fn follow(looker: &Looker<'_>, task: &TestTask) {
+    let program = program();
+    looker.type_line(&format!("{} task peek {} -f", program.display(), task.id));
+    looker.until_shown("Here I am.");
+    looker.until_shown("q ends this view");
+    looker.until_given_back(false);
 }
 
 #[test]
@@ -103,7 +21,7 @@ fn the_terminal_is_given_back_at_every_way_out_and_taken_again() {
     let env = Agents::new();
     let task = env.start("Look at me", "worker:\n  - say: Here I am.\n  - hang\n");
     let looker = Looker::begin(&env);
-    looker.follow(&task);
+    follow(&looker, &task);
     looker.press(&["C-z"]);
     looker.until_shown("Stopped");
     looker.until_given_back(true);
@@ -115,14 +33,14 @@ fn the_terminal_is_given_back_at_every_way_out_and_taken_again() {
     looker.type_line("echo ended with $?");
     looker.until_shown("ended with 0");
     for (key, code) in [("C-c", 130), ("C-\\", 131)] {
-        looker.follow(&task);
+        follow(&looker, &task);
         looker.press(&[key]);
         looker.until_given_back(true);
         looker.type_line("echo ended with $?");
         looker.until_shown(&format!("ended with {code}"));
     }
     // Stopped by force, and gone on with: everything is taken and drawn again.
-    looker.follow(&task);
+    follow(&looker, &task);
     let number = env.processes().into_iter();
     let mut number = number.filter(|(_, line)| line.contains(" task peek "));
     let (number, _) = number.next().expect("the view");

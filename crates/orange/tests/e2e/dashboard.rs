@@ -1,25 +1,47 @@
 //! The dashboard in a real terminal: what is typed there happens, what happens elsewhere shows, and the terminal is given
 //! back whatever ends it.
 
-use crate::agent_following::Looker;
+mod attention;
+mod deciding;
+mod leaving;
+mod screens;
+mod starting;
+
 use crate::agents::Agents;
+use crate::looker::Looker;
 use crate::run::program;
 
 /// A dashboard of the project, once it has drawn what is there.
 fn begin<'e>(env: &'e Agents, arguments: &str, shows: &str) -> Looker<'e> {
     let looker = Looker::begin(env);
-    let shop = env.shop();
-    env.git(&shop, &["config", "user.name", "Somebody"]);
-    env.git(&shop, &["config", "user.email", "somebody@example.com"]);
+    begin_at(env, &looker, arguments, shows);
+    looker
+}
+
+/// The same in a terminal that is there.
+fn begin_at(env: &Agents, looker: &Looker<'_>, arguments: &str, shows: &str) {
     let line = format!(
         "cd '{}' && '{}' {arguments}",
-        shop.display(),
+        env.shop().display(),
         program().display()
     );
     looker.type_line(&line);
     looker.until_given_back(false);
     looker.until_shown(shows);
-    looker
+}
+
+/// Not the shell that it was started by.
+fn is_dashboard(line: &str) -> bool {
+    let program = program().display().to_string();
+    line.strip_prefix(&program)
+        .is_some_and(|rest| rest.starts_with(" dashboard"))
+}
+
+/// The process that draws.
+fn dashboard_process(env: &Agents) -> u32 {
+    let mut processes = env.processes().into_iter();
+    let found = processes.find(|(_, line)| is_dashboard(line));
+    found.expect("the dashboard").0
 }
 
 #[test]
@@ -104,11 +126,7 @@ fn the_terminal_is_given_back_whatever_ends_it() {
     looker.type_line("fg");
     looker.until_given_back(false);
     looker.until_shown("Log out");
-    let dashboard = env
-        .processes()
-        .into_iter()
-        .find(|(_, line)| line.contains("dashboard"));
-    env.kill(dashboard.unwrap().0, "-TERM");
+    env.kill(dashboard_process(&env), "-TERM");
     looker.until_given_back(true);
     looker.type_line("echo ended with $?");
     looker.until_shown("ended with 0");

@@ -221,6 +221,10 @@ impl TestEnvironment {
         self.variables.insert(name.to_owned(), value.into());
     }
 
+    pub(crate) fn variables(&self) -> &BTreeMap<String, OsString> {
+        &self.variables
+    }
+
     pub(crate) fn variable(&self, name: &str) -> OsString {
         self.variables.get(name).cloned().unwrap_or_default()
     }

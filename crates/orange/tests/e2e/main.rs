@@ -77,6 +77,7 @@ mod keys;
 mod leaving;
 mod lifecycle;
 mod log;
+mod looker;
 mod man;
 mod merge_checkouts;
 mod merge_conflicts;

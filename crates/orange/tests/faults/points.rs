@@ -69,6 +69,7 @@ const OF_AGENTS_AND_GC: &[&str] = &[
     "exit.advanced",
     "exit.counted",
     "adopted.started",
+    "dashboard.key",
     "message.journalled",
     "verify.requested",
     "verify.prepared",
@@ -87,6 +88,7 @@ const OF_AGENTS_AND_GC: &[&str] = &[
 const IN_E2E: &[&str] = &[
     "adopted_sessions.rs",
     "agent_crash_points.rs",
+    "dashboard/leaving.rs",
     "doctor_workspaces.rs",
     "gc.rs",
     "slot_races.rs",
