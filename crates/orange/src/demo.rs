@@ -4,6 +4,7 @@
 mod actor;
 mod cleanup;
 mod demo_task;
+mod inside;
 mod landed;
 mod play;
 mod project;
@@ -49,6 +50,26 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
         cast: Vec::new(),
         actions: Vec::new(),
     };
+    if args.dashboard {
+        let ending = inside::play(&mut play)?;
+        let keep = args.keep && matches!(ending, Ending::Complete);
+        let left = if keep {
+            stage.keep();
+            Vec::new()
+        } else {
+            stage.clean_up()
+        };
+        let seconds = began.elapsed().as_secs_f64();
+        screen.print(&inside::farewell(&left, keep.then_some(&stage), seconds));
+        return Ok(match ending {
+            Ending::Complete if left.is_empty() => {
+                screen.print(&report::next());
+                0
+            }
+            Ending::Complete | Ending::Late => 1,
+            Ending::Interrupted(signal) => 128 + signal,
+        });
+    }
     let ending = play.run()?;
     let main = match ending {
         Ending::Complete => play.main(),

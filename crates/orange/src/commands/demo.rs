@@ -5,6 +5,7 @@ use crate::session;
 use clap::{Args, ValueEnum};
 use orange_engine::runs::Ancestors;
 use orange_engine::{Result, err};
+use std::io::IsTerminal;
 
 /// The demo ends within a minute, clearing away included.
 const LIMIT: u64 = 50;
@@ -16,9 +17,13 @@ It has a home, a repository and a tmux server of its own, spends no tokens, and 
 
 Examples:
   orange demo
+  orange demo --dashboard             play it yourself: answer, review and merge on one screen
   orange demo --keep                  look around afterwards
   orange demo --json                  what came of it, as one JSON value")]
 pub(crate) struct DemoArgs {
+    /// Play it yourself in the dashboard; quitting it ends the demo
+    #[arg(long)]
+    pub(crate) dashboard: bool,
     /// Leave everything there, and say where
     #[arg(long)]
     pub(crate) keep: bool,
@@ -50,6 +55,11 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<()> {
     {
         return Err(err!(NotAllowed, "an agent cannot play the demo")
             .hint("run it in a terminal of your own"));
+    }
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if args.dashboard && (json || !is_terminal) {
+        return Err(err!(ConditionUnmet, "the dashboard needs a terminal")
+            .hint("`orange demo` alone plays by itself and prints what happens"));
     }
     match demo::run(args, json)? {
         0 => Ok(()),

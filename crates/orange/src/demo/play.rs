@@ -50,12 +50,23 @@ type Played<T> = std::result::Result<T, Stop>;
 impl Play<'_> {
     pub(super) fn run(&mut self) -> Result<Ending> {
         let played = self.prepare().and_then(|()| self.watch());
+        self.close(played)
+    }
+
+    /// The screen as it stays.
+    fn close(&mut self, played: Played<()>) -> Result<Ending> {
         self.screen.close(&self.cast);
         match played {
             Ok(()) => Ok(Ending::Complete),
             Err(Stop::Early(ending)) => Ok(ending),
             Err(Stop::Error(error)) => Err(error),
         }
+    }
+
+    /// Only what comes before the agents' work: who watches and answers is somebody else.
+    pub(super) fn run_until_begun(&mut self) -> Result<Ending> {
+        let prepared = self.prepare();
+        self.close(prepared)
     }
 
     fn prepare(&mut self) -> Played<()> {

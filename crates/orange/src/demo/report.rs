@@ -13,6 +13,10 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 const NEXT: &[(&str, &str)] = &[
+    (
+        "orange demo --dashboard",
+        "the same, with you as the one who answers, reviews and merges",
+    ),
     ("orange project add .", "register the repository you are in"),
     (
         "orange new \"Add a dark mode\" --harness sim --review-harness sim",

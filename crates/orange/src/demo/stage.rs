@@ -18,6 +18,9 @@ const LONGEST_PARENT: usize = 70;
 /// What a program of the demo gets of the user's environment: where programs are, and which letters and times to use.
 const INHERITED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM"];
 
+/// What a person at the dashboard is used to besides.
+const OF_A_PERSON: &[&str] = &["NO_COLOR", "EDITOR", "VISUAL"];
+
 pub(super) struct Stage {
     pub(super) root: PathBuf,
     orange: PathBuf,
@@ -65,6 +68,18 @@ impl Stage {
         self.program(&self.orange, words)
     }
 
+    /// The dashboard, on the terminal that the demo was started at.
+    pub(super) fn dashboard(&self) -> Command {
+        let mut command = self.surroundings(&self.orange);
+        for name in OF_A_PERSON {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command.arg("dashboard");
+        command
+    }
+
     pub(super) fn git(&self, words: &[&str]) -> Command {
         self.program(Path::new("git"), words)
     }
@@ -77,8 +92,20 @@ impl Stage {
 
     /// Begins with an empty environment, so that no setting of git, tmux or Orange and no agent's identity gets in.
     fn program(&self, program: &Path, words: &[&str]) -> Command {
+        let mut command = self.surroundings(program);
+        command
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C is for the demo, which then ends what it started.
+            .process_group(0);
+        command
+    }
+
+    fn surroundings(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command.args(words).env_clear();
+        command.env_clear();
         for name in INHERITED {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
@@ -93,12 +120,7 @@ impl Stage {
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_TERMINAL_PROMPT", "0")
-            .current_dir(self.shop())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Ctrl-C is for the demo, which then ends what it started.
-            .process_group(0);
+            .current_dir(self.shop());
         command
     }
 

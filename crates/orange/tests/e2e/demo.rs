@@ -1,6 +1,8 @@
 //! `orange demo`: it gets where it should in any surroundings, shows it, and leaves nothing, however it ends.
 
+use crate::agents::Agents;
 use crate::env::{TestEnvironment, fingerprint, in_terminal};
+use crate::looker::Looker;
 use crate::run::{Call, Run, program};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -289,5 +291,85 @@ fn what_is_kept_can_be_looked_at_and_removed_as_it_says() {
     }
     let _ = fs::remove_dir_all(machine.tmp());
     fs::create_dir(machine.tmp()).unwrap();
+    machine.nothing_is_left();
+}
+
+/// A demo in the dashboard, in a window of a shell, until its tasks are there.
+fn played(machine: &Agents) -> Looker<'_> {
+    let looker = Looker::begin(machine);
+    let tmp = machine.root().join("t");
+    fs::create_dir_all(&tmp).unwrap();
+    looker.type_line(&format!(
+        "cd '{}'; TMPDIR='{}' '{}' demo --dashboard",
+        machine.root().display(),
+        tmp.display(),
+        program().display()
+    ));
+    looker.until_given_back(false);
+    looker.until_shown("TASK-003");
+    looker
+}
+
+#[track_caller]
+fn nothing_is_left(machine: &Agents) {
+    let folder = machine.root().join("t");
+    machine.until("nothing is left", || {
+        fs::read_dir(&folder).unwrap().next().is_none()
+            && !machine.is_running(&format!("{}/orange-demo-", folder.display()))
+    });
+}
+
+#[test]
+fn it_is_played_in_the_dashboard_by_the_one_who_sits_there() {
+    let machine = Agents::new();
+    let looker = played(&machine);
+    looker.until_shown("How many requests");
+    looker.press(&["n"]);
+    looker.until_shown("a answer");
+    looker.press(&["a"]);
+    looker.until_shown("answer the questions of TASK-003");
+    looker.press(&["-l", "100 a minute"]);
+    looker.press(&["Enter"]);
+    looker.until_shown("clarification → planning");
+    // Stopped and gone on with, as any program of a shell.
+    looker.press(&["C-z"]);
+    looker.until_shown("Stopped");
+    looker.until_given_back(true);
+    looker.type_line("fg");
+    looker.until_given_back(false);
+    looker.until_shown("TASK-003");
+    looker.press(&["q"]);
+    looker.until_given_back(true);
+    looker.until_shown("docs/README.md lists the documents");
+    looker.type_line("echo ended with $?");
+    looker.until_shown("ended with 0");
+    nothing_is_left(&machine);
+}
+
+#[test]
+fn ctrl_c_and_a_signal_end_what_is_played_in_the_dashboard() {
+    let machine = Agents::new();
+    let looker = played(&machine);
+    looker.press(&["C-c"]);
+    looker.until_given_back(true);
+    looker.until_shown("docs/README.md lists the documents");
+    nothing_is_left(&machine);
+    machine.tmux(&["kill-server"]);
+    let looker = played(&machine);
+    let processes = machine.processes().into_iter();
+    let demo = processes.filter(|(_, line)| line.ends_with("demo --dashboard "));
+    machine.kill(demo.map(|(pid, _)| pid).next_back().unwrap(), "-TERM");
+    looker.until_given_back(true);
+    looker.type_line("echo ended with $?");
+    looker.until_shown("ended with 143");
+    nothing_is_left(&machine);
+}
+
+#[test]
+fn without_a_terminal_there_is_no_dashboard_to_play_in() {
+    let machine = Machine::new();
+    let run = machine.demo(&["--dashboard"]);
+    assert_eq!(run.code, 3, "{run}");
+    assert!(run.stderr.contains("needs a terminal"), "{run}");
     machine.nothing_is_left();
 }

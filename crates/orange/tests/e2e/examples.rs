@@ -30,6 +30,11 @@ const ENDS: &[(&str, i32, &str)] = &[
         3,
         "there is no terminal to draw on",
     ),
+    (
+        "orange demo --dashboard",
+        3,
+        "there is no terminal to draw on",
+    ),
 ];
 
 fn how(line: &str) -> How {
