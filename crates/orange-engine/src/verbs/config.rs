@@ -23,6 +23,9 @@ pub struct SettingChanged {
     pub before: Option<Value>,
     pub after: Option<Value>,
     pub file: PathBuf,
+    /// The file said the same before; of a secret the values do not tell.
+    #[serde(skip)]
+    pub is_same: bool,
     /// What counts where the file says nothing.
     #[serde(skip)]
     pub default: Value,
@@ -100,6 +103,7 @@ pub fn change_setting(
     let mut overrides = call.overrides.iter();
     Ok(SettingChanged {
         key: key.to_owned(),
+        is_same: before == after,
         before: before.map(|value| setting.shown(value)),
         after: after.map(|value| setting.shown(value)),
         file: settings::settings_file(call),

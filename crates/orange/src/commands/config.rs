@@ -177,7 +177,7 @@ fn told(changed: &SettingChanged) -> String {
     ) {
         (None, None) => format!("{key} is not set in config.yaml{default}\n"),
         (Some(was), None) => format!("{key}: {was} → not set{default}\n"),
-        (Some(was), Some(is)) if was == is => format!("{key} is {is} already\n"),
+        (Some(_), Some(is)) if changed.is_same => format!("{key} is {is} already\n"),
         (was, Some(is)) => format!("{key}: {} → {is}\n", was.as_deref().unwrap_or("not set")),
     }
 }

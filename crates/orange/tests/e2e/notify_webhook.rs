@@ -124,6 +124,15 @@ fn the_secret_is_never_shown_and_a_wrong_url_is_told() {
         .ok()
         .says("notify.webhook_secret: not set → (hidden)")
         .silent_about(SECRET);
+    env.orange(["config", "set", "notify.webhook_secret", SECRET])
+        .ok()
+        .says("notify.webhook_secret is (hidden) already");
+    env.orange(["config", "set", "notify.webhook_secret", "another"])
+        .ok()
+        .says("notify.webhook_secret: (hidden) → (hidden)")
+        .silent_about("another");
+    env.orange(["config", "set", "notify.webhook_secret", SECRET])
+        .ok();
     let file = || std::fs::read_to_string(env.home().join("config.yaml")).unwrap();
     assert!(file().contains(SECRET));
     for command in [
