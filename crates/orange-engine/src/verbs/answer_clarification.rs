@@ -1,10 +1,13 @@
-//! Answering the questions that an agent wrote into TASK.md: the words go to the worker, and its task goes on.
+//! Answering the questions that an agent wrote into TASK.md, or a stuck task's call for help: the words go to the worker,
+//! and its task goes on.
 
 use crate::access;
 use crate::call::Call;
 use crate::error::{Result, err};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
+use crate::verbs::request_changes::request_changes;
+use crate::views::questions::is_help_wanted;
 use crate::views::task::TaskView;
 use orange_core::workflow::Intent;
 use orange_core::{Action, text};
@@ -19,6 +22,9 @@ pub fn answer_clarification(call: &Call, view: &TaskView, words: &str) -> Result
                 Action::answer_question(view.task.name())
             )),
         );
+    }
+    if is_help_wanted(&view.task) {
+        return request_changes(call, view.place.clone(), words);
     }
     let change = Change {
         intent: Some(Intent::Answer),

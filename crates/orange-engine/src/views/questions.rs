@@ -7,6 +7,7 @@ use crate::views::task::TaskView;
 use orange_core::artifact::section;
 use orange_core::history::History;
 use orange_core::runs::open_runs;
+use orange_core::task::Task;
 use orange_core::workflow::Intent;
 
 /// What the agents of a task ask and can be answered from here.
@@ -26,8 +27,23 @@ pub fn open_questions(call: &Call, history: &History) -> Vec<OpenQuestion> {
     found
 }
 
-/// The questions of a task that waits for a person's words, as its TASK.md has them; None for any other task.
+/// Whether the task is stuck: a person's words bring it back to its worker, but there is nothing to decide about.
+pub fn is_help_wanted(task: &Task) -> bool {
+    task.offers(Intent::RequestChanges) && !task.offers(Intent::Merge)
+}
+
+/// The questions of a task that waits for a person's words, as its TASK.md has them, or what it is stuck with; None for
+/// any other task.
 pub fn questions_in_file(view: &TaskView) -> Option<String> {
+    if is_help_wanted(&view.task) {
+        let here = Some(view.task.status.as_str());
+        let mut events = view.history.events.iter();
+        let came = events.rfind(|event| event.to.as_deref() == here);
+        return Some(
+            came.and_then(|event| event.reason.clone())
+                .unwrap_or_default(),
+        );
+    }
     if !view.task.offers(Intent::Answer) {
         return None;
     }

@@ -3,6 +3,7 @@
 
 use super::env::TestEnvironment;
 use super::run::program;
+use insta::assert_snapshot;
 use std::process::Stdio;
 
 /// A task whose work is on its branch, reviewed, and the branch's head noted by the review.
@@ -31,8 +32,7 @@ fn a_squashed_branch_is_done_on_a_persons_word() {
     let task = reviewed(&env);
     env.git(&env.shop(), &["merge", "-q", "--squash", &task.branch]);
     env.git(&env.shop(), &["commit", "-q", "-m", "squashed"]);
-    env.move_to(&task, "done")
-        .says("orange task resolve TASK-001");
+    env.move_to(&task, "done").says("orange resolve TASK-001");
     env.orange(["task", "resolve", "TASK-001", "--message", ""])
         .fails_with(2);
     let words = [
@@ -88,6 +88,27 @@ fn a_number_is_a_key_and_a_reason_is_kept() {
         .ok()
         .says("the API key is missing");
     env.orange(["task", "why", "999999"]).fails_with(4);
+}
+
+#[test]
+fn words_bring_a_stuck_task_back_to_its_worker() {
+    let env = TestEnvironment::new();
+    let task = env.create(["login", "Add a login form"]);
+    env.bring_to(&task, "working");
+    env.orange(["stuck", "1", "--reason", "the API key is missing"])
+        .ok();
+    assert_snapshot!(env.orange(["answer", "1"]), @"
+    TASK-001 is stuck: the API key is missing
+    answer: orange answer TASK-001 TEXT
+    ");
+    env.orange(["answer", "1", "--allow", "--json"])
+        .refuses(2, "usage");
+    env.orange(["answer", "1", "  ", "--json"])
+        .refuses(2, "usage");
+    env.orange(["answer", "1", "it", "is", "in .env"])
+        .ok()
+        .says("TASK-001: stuck → working");
+    assert!(task.text().contains("it is in .env"), "{}", task.text());
 }
 
 #[test]

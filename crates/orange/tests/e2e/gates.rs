@@ -85,7 +85,7 @@ fn the_last_round_leads_to_stuck_and_the_ones_before_do_not() {
     assert_snapshot!(env.move_to(&task, "stuck"), @"
     ------- stderr -------
     error: cannot move TASK-001 to stuck: it is in review round 1 of 2; a failed review sends it back to working
-    hint: `orange task update TASK-001 --status working`
+    hint: `orange update TASK-001 --status working`
     [exit status: 3]
     ");
     env.move_to(&task, "working").ok();
@@ -95,14 +95,14 @@ fn the_last_round_leads_to_stuck_and_the_ones_before_do_not() {
     assert_snapshot!(env.move_to(&task, "working"), @"
     ------- stderr -------
     error: cannot move TASK-001 to working: review round 2 of 2 was the last; it can only go to reviewing or stuck
-    hint: `orange task update TASK-001 --status stuck`
+    hint: `orange update TASK-001 --status stuck`
     [exit status: 3]
     ");
     env.move_to(&task, "stuck").ok();
     assert_snapshot!(env.orange(["task", "why", &task.id]), @"
     TASK-001 is stuck
     it did not pass review after round 2
-    next: orange task update TASK-001 --status working
+    next: orange answer TASK-001 TEXT
     ");
     // The number of rounds is a setting.
     std::fs::write(env.home().join("config.yaml"), "review:\n  max_rounds: 1\n").unwrap();

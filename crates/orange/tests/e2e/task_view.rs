@@ -210,7 +210,7 @@ fn deps() {
 fn deps_on_a_deleted_task_say_so() {
     let env = diamond();
     assert_snapshot!(env.orange(["task", "delete", "TASK-001"]), @"
-    TASK-001: moved to the trash; `orange task restore TASK-001` brings it back within 30 days
+    TASK-001: moved to the trash; `orange restore TASK-001` brings it back within 30 days
     ------- stderr -------
     note: TASK-002 waits for TASK-001, which is deleted now
     note: TASK-003 waits for TASK-001, which is deleted now
@@ -222,8 +222,8 @@ fn deps_on_a_deleted_task_say_so() {
     ");
     assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"
     TASK-002 is pending
-    it waits for TASK-001, which does not exist (`orange task restore` lists deleted tasks), so it would wait for ever
-    next: orange task update TASK-002 --remove-blocker TASK-001
+    it waits for TASK-001, which does not exist (`orange restore` lists deleted tasks), so it would wait for ever
+    next: orange update TASK-002 --remove-blocker TASK-001
     ");
     env.orange(["task", "restore", "TASK-001"]).ok();
     env.orange(["task", "why", "TASK-002"])
@@ -240,7 +240,7 @@ fn a_blocker_that_is_done_blocks_no_more() {
     assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"
     TASK-002 is pending
     it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`)
-    next: orange task spawn TASK-002
+    next: orange spawn TASK-002
     ");
 }
 
@@ -252,71 +252,71 @@ fn why_in_every_status() {
     assert_snapshot!(why(), @"
     TASK-001 is pending
     it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`)
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ");
     env.bring_to(&task, "planning");
     assert_snapshot!(why(), @r###"
     TASK-001 is planning
     waits for the plan: no "## Plan" section in TASK.md
-    then: orange task update TASK-001 --status working
+    then: orange update TASK-001 --status working
     "###);
     env.move_to(&task, "clarification").ok();
     assert_snapshot!(why(), @"
     TASK-001 needs clarification
     the agent waits for your answer to its questions in TASK.md
-    next: orange task answer TASK-001 TEXT
+    next: orange answer TASK-001 TEXT
     ");
     env.move_to(&task, "planning").ok();
     task.append("## Plan\n\nAPPROACH: x\n");
     assert_snapshot!(why(), @"
     TASK-001 is planning
     the plan is written
-    next: orange task update TASK-001 --status working
+    next: orange update TASK-001 --status working
     ");
     env.move_to(&task, "working").ok();
     assert_snapshot!(why(), @r###"
     TASK-001 is working
     waits for the handoff: no "## Handoff" section in TASK.md
-    then: orange task complete TASK-001
+    then: orange complete TASK-001
     "###);
     env.move_to(&task, "stuck").ok();
     assert_snapshot!(why(), @"
     TASK-001 is stuck
     its agent gave up and asks for help
-    next: orange task update TASK-001 --status working
+    next: orange answer TASK-001 TEXT
     ");
     env.move_to(&task, "working").ok();
     task.append("## Handoff\n\nDONE: x\n");
     assert_snapshot!(why(), @"
     TASK-001 is working
     the handoff is written
-    next: orange task complete TASK-001
+    next: orange complete TASK-001
     ");
     env.orange(["task", "complete", "TASK-001"]).ok();
     assert_snapshot!(why(), @"
     TASK-001 is agent-review
     waits for the verdict of review round 1 of 2
-    then: orange task update TASK-001 --status reviewing
+    then: orange update TASK-001 --status reviewing
     ");
     task.append("## Review\n\nVerdict: FAIL\n");
     assert_snapshot!(why(), @"
     TASK-001 is agent-review
     the review failed
-    next: orange task update TASK-001 --status working
+    next: orange update TASK-001 --status working
     ");
     task.append("## Review\n\nVerdict: PASS\n");
     assert_snapshot!(why(), @"
     TASK-001 is agent-review
     the review passed
-    next: orange task update TASK-001 --status reviewing
+    next: orange update TASK-001 --status reviewing
     ");
     env.move_to(&task, "reviewing").ok();
     assert_snapshot!(why(), @"
     TASK-001 is reviewing
-    it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`
-    next: orange task resolve TASK-001 --message TEXT
+    it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange request-changes TASK-001 TEXT`
+    next: orange resolve TASK-001 --message TEXT
     ");
-    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange task request-changes TASK-001 TEXT`","next":"orange task resolve TASK-001 --message TEXT","too_early":false,"needs_human":true}}"#);
+    assert_snapshot!(env.orange(["task", "why", "TASK-001", "--json"]), @r#"{"why":{"task":"TASK-001","status":"reviewing","because":"it has no commits of its own, so there is nothing to merge: resolve it, or ask for changes with `orange request-changes TASK-001 TEXT`","next":"orange resolve TASK-001 --message TEXT","too_early":false,"needs_human":true}}"#);
 }
 
 #[test]
@@ -328,6 +328,6 @@ fn why_of_a_task_without_a_slot() {
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
     TASK-001 is pending
     it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`); no slot is free: the project has no slots (its pool size is 0)
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ");
 }

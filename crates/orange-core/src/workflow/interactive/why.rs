@@ -183,7 +183,8 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Status::AgentReview => in_review(situation, around, &move_to),
         Status::Reviewing => reviewing(task, around),
         Status::Stuck => {
-            Why::needs_you(Reason::Stuck(stuck(task, around)), move_to(Status::Working))
+            let next = Action::answer_in_words(task.name());
+            Why::needs_you(Reason::Stuck(stuck(task, around)), next)
         }
         Status::Delegated => delegated(&task.project, situation.facts, &move_to),
         Status::Done => Why::over(Reason::Merged(around.reason.map(str::to_owned))),

@@ -1,5 +1,6 @@
 //! `orange task answer`: what an agent asks, and a person's answer.
 
+use super::why::because;
 use super::{talk, update, word};
 use crate::commands::permissions::whom;
 use crate::completion::{Wanted, tasks, words};
@@ -15,9 +16,9 @@ use orange_core::{Action, text};
 use orange_engine::runs::Answer;
 use orange_engine::verbs::answer::Always;
 use orange_engine::verbs::answer_clarification::answer_clarification;
-use orange_engine::views::questions::{open_questions, questions_in_file};
+use orange_engine::views::questions::{is_help_wanted, open_questions, questions_in_file};
 use orange_engine::views::results::OpenQuestion;
-use orange_engine::views::{TaskResult, TaskView, task};
+use orange_engine::views::{TaskResult, TaskView, task, why};
 use orange_engine::{Result, err, verbs};
 use serde::Serialize;
 use std::fmt::Write;
@@ -29,18 +30,18 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Answer what an agent asks, in its window or in TASK.md
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an answer it shows what is asked. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
+Without an answer it shows what is asked, and of a stuck task what it is stuck with; words bring that back to its worker. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
 
 --always allows exactly what is asked, now and from now on: the same command in the same folder, the same file, the same input of a tool. --matching allows more: \"npm test *\" every command that begins so and has no shell operators, \"src/*\" every file below a folder. `orange permissions` shows and removes what was allowed.
 
 Examples:
-  orange task answer TASK-001
-  orange task answer TASK-001 --question 4f1c09ab27de --allow
-  orange task answer TASK-001 --always            never asks for this again
-  orange task answer TASK-001 --always=project    nor does any other task of it
-  orange task answer TASK-001 --always --matching \"npm test *\"
-  orange task answer TASK-001 --deny --message \"use npm ci instead\"
-  orange task answer TASK-001 \"the blue one\"")]
+  orange answer TASK-001
+  orange answer TASK-001 --question 4f1c09ab27de --allow
+  orange answer TASK-001 --always            never asks for this again
+  orange answer TASK-001 --always=project    nor does any other task of it
+  orange answer TASK-001 --always --matching \"npm test *\"
+  orange answer TASK-001 --deny --message \"use npm ci instead\"
+  orange answer TASK-001 \"the blue one\"")]
 pub(crate) struct AnswerArgs {
     /// The task
     #[arg(add = tasks(Wanted::InSession))]
@@ -127,7 +128,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     session.finish(result, || format!("{message}\n"))
 }
 
-/// What an agent asks in TASK.md: shown first, and answered if there are words.
+/// What an agent asks in TASK.md, or what its task is stuck with: shown first, and answered if there are words.
 fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &str) -> Result<()> {
     #[derive(Serialize)]
     struct Asked<'a> {
@@ -136,6 +137,10 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
     }
     let label = view.task.label();
     let shown = match asked {
+        _ if is_help_wanted(&view.task) => {
+            let reason = because(&why::explanation(&session.call, view)?);
+            format!("{label} is {}: {}\n", view.task.status, clean(&reason))
+        }
         "" => format!("{label}: its agent asks for help, and wrote no questions into TASK.md\n"),
         asked => {
             let lines = clean_block(asked);
