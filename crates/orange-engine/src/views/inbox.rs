@@ -53,8 +53,11 @@ pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
     let status = row.status.parse().ok()?;
     if offers(status, Intent::Answer) {
         let asked = body.get(section(body, "Questions")?.content)?;
-        let mut lines = asked.lines().map(str::trim);
-        return lines.find(|line| !line.is_empty()).map(str::to_owned);
+        let lines = asked.lines().map(str::trim);
+        // A question may go on below its first line.
+        let first = lines.skip_while(|line| line.is_empty());
+        let first: Vec<&str> = first.take_while(|line| !line.is_empty()).collect();
+        return Some(first.join(" ")).filter(|asked| !asked.is_empty());
     }
     // A decision is asked for, whatever brought it there.
     if offers(status, Intent::Merge) {

@@ -14,10 +14,17 @@ pub const MOST_LOOKS: usize = 100;
 
 /// For the row itself, before its summary.
 pub fn in_row(shown: &TaskRow<'_>) -> Option<Text> {
-    match (shown.checks == Some(Checks::Failed), stopped(shown)) {
-        (true, Some(what)) => Some(text!("✗ checks · {}", what)),
-        (true, None) => Some("✗ checks".into()),
-        (false, what) => what,
+    match stopped(shown) {
+        Some(what) => Some(with_checks(shown, what)),
+        None => (shown.checks == Some(Checks::Failed)).then(|| "✗ checks".into()),
+    }
+}
+
+fn with_checks(shown: &TaskRow<'_>, what: Text) -> Text {
+    if shown.checks == Some(Checks::Failed) {
+        text!("✗ checks · {}", what)
+    } else {
+        what
     }
 }
 
@@ -40,8 +47,12 @@ pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<
     if let Some(asked) = shown.halted().and_then(asked_in_window) {
         return Some(asked.into());
     }
-    if stopped(shown).is_some() {
-        return in_row(shown);
+    if let Some(what) = stopped(shown) {
+        // A line that is short has no room for what its place says already.
+        let attention = row.attention.as_deref().filter(|_| row.damaged.is_none());
+        let attention = attention.map(|what| what.strip_prefix("its ").unwrap_or(what));
+        let what = attention.map_or(what, Text::from);
+        return Some(with_checks(shown, what));
     }
     let info = shown.status?.info();
     let gone = || {

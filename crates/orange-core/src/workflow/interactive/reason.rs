@@ -262,6 +262,12 @@ impl Reason {
                 }
             }
             Reason::LostWorkspace { what } | Reason::AgentAsks { what } => what.clone(),
+            // What its agent does is no news beside what went wrong.
+            Reason::Attention { besides, what }
+                if matches!(**besides, Reason::AgentAtWork { .. }) =>
+            {
+                what.clone()
+            }
             Reason::Attention { besides, what } => {
                 return text!("{}; needs attention: {what}", besides.text(task));
             }

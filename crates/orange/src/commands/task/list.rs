@@ -6,7 +6,7 @@ use crate::commands::at_least_one;
 use crate::completion::{projects, statuses, words};
 use crate::session::Session;
 use crate::ui::command::spelled;
-use crate::ui::{Cell, Column, Extent, Style, Table, relative};
+use crate::ui::{Cell, Column, Extent, Style, Table, fitted, relative};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::display;
@@ -159,6 +159,9 @@ const COLUMNS: &[Column] = &[
     Column::new("UPDATED").priority(20),
 ];
 
+/// Of a note in a row; `inbox` and `--json` have all of it.
+const LONGEST_NOTE: usize = 100;
+
 /// The table, and how many of those that are over are not in it.
 fn as_text(session: &Session, listing: &Listing, filter: &Filter, live: &LiveAgents) -> String {
     let mut text = match listing.rows.as_slice() {
@@ -212,14 +215,15 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
         .map(|(_, column)| *column)
         .collect();
     let mut table = Table::new(&columns);
-    // Who reads a pipe counts lines: there a row stays one line.
+    // Programs that read a pipe count lines: there a row stays one line.
     let notes_below = Extent::stdout() != Extent::Unlimited;
     let mut looks = row_note::MOST_LOOKS;
     for (row, shown_row) in rows.iter().zip(shown_rows) {
         let trouble = if notes_below {
             None
         } else {
-            row_note::in_row(&shown_row).map(|note| spelled(&note))
+            // One long request would move the columns of all rows.
+            row_note::in_row(&shown_row).map(|note| fitted(&spelled(&note), LONGEST_NOTE))
         };
         let positions = (0..COLUMNS.len()).filter(|position| shown(*position));
         table.row(positions.map(|position| cell(position, &shown_row, trouble.as_deref(), now)));
