@@ -1,4 +1,4 @@
-//! Which requests a rule allows: tables, and what holds for every command and path.
+//! Which requests a rule allows: tables, and what holds for every command and path (`#[cfg(test)]`).
 
 use super::command::plain_words;
 use super::{AllowRule, Request, RuleKind, is_plain_path};

@@ -266,7 +266,7 @@ fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> 
                     looked = Instant::now();
                     if !(check.wanted)() {
                         unwanted.store(true, Ordering::Release);
-                        // Also what gave up its environment. Who waits for it reaps it.
+                        // Also what gave up its environment. The process that waits for it reaps it.
                         runs::end_tree(std::process::id(), || {});
                         VerifySlot::end_processes(&slot.folder);
                     }

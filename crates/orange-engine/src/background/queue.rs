@@ -73,7 +73,7 @@ pub fn queue_news(call: &Call, made_room: bool) -> Option<Text> {
     })
 }
 
-/// Who of the queue starts when somebody looks at it.
+/// The tasks of the queue that start when it is looked at.
 fn next_in_queue(call: &Call) -> Result<Vec<Task>> {
     let limit = settings::config(call)?.agents.limit as usize;
     let mut room = limit.saturating_sub(facts::running_workers(call));

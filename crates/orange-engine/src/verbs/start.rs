@@ -196,8 +196,8 @@ pub fn run_ready(
     })
 }
 
-/// Starts a new task in its turn: who waits in the queue and can start now goes first, as long as there is room for the
-/// new one too: it would take it away from them. Also gives who did.
+/// Starts a new task in its turn: tasks of the queue that can start now go first, because the new one would take their
+/// room. Also gives those that started.
 pub fn start_in_turn(call: &Call, place: Place) -> Result<(StartOutcome, Vec<Task>)> {
     let own = call.store.survey(&place.folder()).task;
     let mut others = Vec::new();
@@ -222,7 +222,7 @@ pub fn start_in_turn(call: &Call, place: Place) -> Result<(StartOutcome, Vec<Tas
     }
 }
 
-/// Who waits in the queue, in the order in which they start.
+/// The tasks in the queue, in the order in which they start.
 pub(crate) fn queued(call: &Call) -> Result<Vec<(Place, Task)>> {
     let folders = call.index()?.queued()?.into_iter();
     Ok(in_turn(call, folders, |task| task.is_queued()))
@@ -350,7 +350,7 @@ fn started_by_another(task: &Task) -> Option<String> {
         .then(|| format!("another command started it: it is {}", task.status))
 }
 
-/// Who comes first: the more urgent, then who has waited longer. One that comes out of the backlog has waited there too.
+/// The order of the queue: the more urgent first, then the longest wait. One that comes out of the backlog has waited there too.
 fn turn(task: &Task) -> (Priority, Timestamp, Option<Key>) {
     let since = task.queued_at.unwrap_or(task.created_at);
     (task.priority, since, task.key)

@@ -139,7 +139,7 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
     let mut config = Config::default();
     user.apply(&mut config);
     outside::apply_overrides(call, &mut config)?;
-    // Who read the file before has told of some of them; here all of them are in the answer.
+    // An earlier reader of the file has reported some of them; here all of them are in the answer.
     for ignored in &user.ignored {
         call.forget_notice(told_of(ignored));
     }

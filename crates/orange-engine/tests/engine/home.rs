@@ -10,14 +10,18 @@
 //! assert_eq!(task.last("status.changed")["to"], "planning");
 //! ```
 
+mod moves;
 mod repositories;
+
+use moves::way_to;
+pub(crate) use moves::{agent, to};
 
 use crate::outcome::{Outcome, shown};
 use crate::task::TestTask;
 use orange_core::Timestamp;
 use orange_core::allow_rule::{AllowRule, Scope};
 use orange_core::task::{Field, Status, Task};
-use orange_core::workflow::{Intent, Role};
+use orange_core::workflow::Intent;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::background::queue;
 use orange_engine::call::{Outside, Override};
@@ -571,38 +575,5 @@ fn carried_out(failed: &[(String, String)]) -> Result<()> {
     match failed.first() {
         None => Ok(()),
         Some((hook, why)) => Err(Error::new(Code::Failed, format!("{hook}: {why}"))),
-    }
-}
-
-/// A move to this status, and nothing else.
-pub(crate) fn to(status: &str) -> Change {
-    let status: Status = status.parse().unwrap();
-    Change {
-        status: Some(status),
-        ..Change::default()
-    }
-}
-
-/// The agent of a task.
-pub(crate) fn agent(task: &TestTask, role: Role) -> Caller {
-    Caller::Agent {
-        task: task.id.clone(),
-        role,
-        run: None,
-    }
-}
-
-/// The statuses on the way to one.
-fn way_to(status: &str) -> &'static [&'static str] {
-    match status {
-        "pending" => &[],
-        "planning" => &["planning"],
-        "clarification" => &["planning", "clarification"],
-        "working" => &["planning", "working"],
-        "stuck" => &["planning", "working", "stuck"],
-        "agent-review" => &["planning", "working", "agent-review"],
-        "reviewing" => &["planning", "working", "agent-review", "reviewing"],
-        "cancelled" => &["cancelled"],
-        other => panic!("no way to {other}"),
     }
 }

@@ -1,4 +1,4 @@
-//! The feed: nothing that was appended is missed without a word, whatever happens to the file.
+//! The feed: nothing that was appended is missed without a word, whatever happens to the file (`#[cfg(test)]`).
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

@@ -72,7 +72,7 @@ fn as_text(harnesses: &[Listed]) -> String {
     text
 }
 
-/// Who works on a task that names nobody, and why.
+/// The harness of a task that names none, and why.
 fn new_tasks_use(setting: Option<&str>, used: Option<&str>) -> String {
     match (setting, used) {
         (Some(name), _) => format!("new tasks use {name}, by `agents.harness`\n"),

@@ -38,8 +38,8 @@ pub(crate) struct HeadlessArgs {
     /// Go on with this conversation
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
-    /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. Unless given: what the project
-    /// you are in says, then `agents.permissions`, else full
+    /// What it may do: full, edits or ask; what would be asked is refused, as nobody is there. Default: the mode of the project
+    /// you are in, then `agents.permissions`, else full
     #[arg(long, value_name = "MODE", value_parser = word::<Permissions>, add = words(Permissions::WORDS))]
     permissions: Option<Permissions>,
     /// The model, as the harness calls it

@@ -277,7 +277,7 @@ fn settings_of(occasion: &Occasion<'_>, answers: serde_json::Map<String, Value>)
     };
     let hooks: serde_json::Map<String, Value> = HOOKS.iter().map(hook).collect();
     let mut settings = json!({
-        // Who registers a project and chooses the mode has answered this.
+        // The person answered this by registering the project and choosing the mode.
         "skipDangerousModePermissionPrompt": occasion.permissions == Permissions::Full,
         "hooks": hooks,
         // A user who has switched off hooks of their own would silence ours.

@@ -1,5 +1,5 @@
 //! Getting a computed merge into its target: pushed first, so that what the remote refuses changes nothing here; then
-//! moved here. Who was overtaken computes again.
+//! moved here. A merge that was overtaken is computed again.
 
 use crate::call::Call;
 use crate::effects::merge::conflict_text;
