@@ -3,6 +3,7 @@
 use super::call::{Call, Guard, Said, fields, session_gone};
 use super::name::{session_name, unexpanded, window_name};
 use super::{NewWindow, Pane, Session, Tmux};
+use orange_core::display::clean;
 use orange_sys::error::{Result, err};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -217,11 +218,9 @@ fn while_server_exits(make: impl Fn() -> Result<Said>) -> Result<Said> {
 pub(super) const TITLE: &str = "@orange_title";
 pub(super) const BACK: &str = "@orange_back";
 
-/// Without what would be a style in a status line.
+/// Without what would be a style in a status line, or turn what stands beside it around.
 fn title(text: &str) -> String {
-    text.chars()
-        .filter(|c| *c != '#' && !c.is_control())
-        .collect()
+    clean(text).replace('#', "")
 }
 
 impl NewWindow<'_> {

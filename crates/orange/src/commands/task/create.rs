@@ -29,7 +29,7 @@ use told::{described_task, next};
 /// Create a task; all words together say what is to be done
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The branch is named after the summary, or by --branch. `orange task create` takes the branch as its first word.
+The branch is named after the summary, or by --branch. `orange create` takes the branch as its first word.
 
 Examples:
   orange new Add a login form
@@ -51,14 +51,14 @@ pub(crate) struct NewArgs {
 Without a branch and a summary, its agent asks you what is to be done.
 
 Examples:
-  orange task create \"Add a login form\"            its branch is named after it
-  orange task create add-login \"Add a login form\"  a branch of your own
-  orange task create                               its agent asks you
-  orange task create \"Fix the menu\" --priority high --category bug --tag ui
-  orange task create \"Log out\" --blocked-by TASK-001 --context notes.md
-  orange task create their-branch \"Look at this\" --status agent-review
-  orange task create --from TASK-001               once more, if it is over
-  orange task create --from TASK-001 --with-work \"Finish the login form\"")]
+  orange create \"Add a login form\"            its branch is named after it
+  orange create add-login \"Add a login form\"  a branch of your own
+  orange create                               its agent asks you
+  orange create \"Fix the menu\" --priority high --category bug --tag ui
+  orange create \"Log out\" --blocked-by TASK-001 --context notes.md
+  orange create their-branch \"Look at this\" --status agent-review
+  orange create --from TASK-001               once more, if it is over
+  orange create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
     #[command(flatten)]
     words: Words,
@@ -107,7 +107,7 @@ struct Options {
     /// The task this one is a part of
     #[arg(long, value_name = "TASK", add = tasks(Wanted::Open))]
     parent: Option<String>,
-    /// Leave it pending; `orange task spawn` or `orange run --ready` starts it
+    /// Leave it pending; `orange spawn` or `orange run --ready` starts it
     #[arg(long)]
     no_spawn: bool,
 }
@@ -116,8 +116,8 @@ pub(crate) fn run_new(session: &Session, args: NewArgs) -> Result<()> {
     let NewArgs { words, options } = args;
     let context = options.context.as_deref().map(context::read).transpose()?;
     if words.say_nothing() && !options.says_more(context.as_deref()) {
-        return Err(err!(Usage, "it is not said what is to be done").hint(
-            "say it in a line: `orange new Add a login form`; `orange new --edit` opens an editor for it, and the agent of `orange task create` asks you",
+        return Err(err!(Usage, "the summary is missing").hint(
+            "say what is to be done: `orange new Add a login form`; `orange new --edit` opens an editor for it; with `orange create` alone, the agent asks you",
         ));
     }
     run_with(session, options, context, |_| words.meaning())
@@ -130,7 +130,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     let is_blank = words.are_given() || context.is_some();
     if is_blank && words.say_nothing() && !options.says_more(context.as_deref()) {
         return Err(err!(Usage, "the text is empty").hint(
-            "describe the task in one line: `orange task create \"Add a login form\"`; without any text its agent asks you what is to be done",
+            "describe the task in one line: `orange create \"Add a login form\"`; without any text its agent asks you what is to be done",
         ));
     }
     run_with(session, options, context, |project| {

@@ -28,10 +28,10 @@ use std::fmt::Write as _;
 Without a terminal, --yes is needed.
 
 Examples:
-  orange task cancel TASK-001 --yes
-  orange task cancel --yes         inside a workspace: its task
-  orange task cancel TASK-001 TASK-002 --yes
-  orange task cancel TASK-001 --with-children --yes")]
+  orange cancel TASK-001 --yes
+  orange cancel --yes         inside a workspace: its task
+  orange cancel TASK-001 TASK-002 --yes
+  orange cancel TASK-001 --with-children --yes")]
 pub(crate) struct CancelArgs {
     /// The task (default: the one you are in); may be given more than once
     #[arg(add = tasks(Wanted::Open))]
@@ -50,7 +50,7 @@ pub(crate) struct CancelArgs {
 /// Move a task to the trash, where it stays for `trash.keep_days` (30 unless set)
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a terminal, --yes is needed.\n\nExamples:\n  orange task delete TASK-001 --yes\n  orange task delete TASK-001 TASK-002 --yes"
+    after_help = "Without a terminal, --yes is needed.\n\nExamples:\n  orange delete TASK-001 --yes\n  orange delete TASK-001 TASK-002 --yes"
 )]
 pub(crate) struct DeleteArgs {
     /// The task; may be given more than once
@@ -64,7 +64,7 @@ pub(crate) struct DeleteArgs {
 /// Bring a deleted task back; without a name, list them
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task restore            list what can be brought back\n  orange task restore TASK-001"
+    after_help = "Examples:\n  orange restore            list what can be brought back\n  orange restore TASK-001"
 )]
 pub(crate) struct RestoreArgs {
     /// The deleted task: its key, id, or project/branch; may be given more than once
@@ -104,7 +104,7 @@ pub(crate) fn cancel(session: &Session, args: &CancelArgs) -> Result<()> {
     let mut each = Each::of(places.len());
     let mut views = Vec::new();
     let said = args.children();
-    // Who can be asked about children is asked.
+    // At a terminal the person is asked about children.
     let checked = if said == CancelChildren::Ask && asks(session, args.yes) {
         CancelChildren::Keep
     } else {
@@ -150,14 +150,14 @@ impl CancelArgs {
     }
 }
 
-fn unanswered(verb: &str, labels: &[String]) -> Error {
+fn unanswered(verb: &str, labels: &[String], options: &str) -> Error {
     let named = labels.join(" ");
     err!(
         Refused,
         "{verb} {named} needs an answer, and this is no terminal"
     )
     .hint(format!(
-        "`orange task {verb} {named} --yes` does it without asking"
+        "`orange {verb} {named}{options} --yes` does it without asking"
     ))
 }
 
@@ -178,7 +178,12 @@ fn cancel_question(
     let question = format!("cancel {}{saved}?", listed(&names));
     let labels: Vec<String> = live().map(|view| view.task.label()).collect();
     confirm_always(session, args.yes, &question, || {
-        unanswered("cancel", &labels)
+        let options = match said {
+            CancelChildren::Too => " --with-children",
+            CancelChildren::Keep => " --keep-children",
+            CancelChildren::Ask => "",
+        };
+        unanswered("cancel", &labels, options)
     })?;
     let is_open = |status: Option<Status>| status.is_some_and(|status| !status.is_terminal());
     let children = live().flat_map(|view| &view.children);
@@ -245,7 +250,7 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
     if !possible.is_empty() {
         let question = format!("move {} to the trash?", listed(&names));
         confirm_always(session, args.yes, &question, || {
-            unanswered("delete", &labels)
+            unanswered("delete", &labels, "")
         })?;
     }
     let days = settings::config(&session.call)?.trash.keep_days;
@@ -256,7 +261,7 @@ pub(crate) fn delete(session: &Session, args: &DeleteArgs) -> Result<()> {
             let kept = counted(days as usize, "day");
             Done::new(
                 format!(
-                    "{label}: moved to the trash; `orange task restore {name}` brings it back within {kept}"
+                    "{label}: moved to the trash; `orange restore {name}` brings it back within {kept}"
                 ),
                 task,
             )

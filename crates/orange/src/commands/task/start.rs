@@ -27,8 +27,8 @@ use std::fmt::Write;
 A task that cannot start yet (no slot free, open dependencies, too many agents) waits in the queue.
 
 Examples:
-  orange task spawn TASK-001
-  orange task spawn TASK-001 --force      in spite of open dependencies")]
+  orange spawn TASK-001
+  orange spawn TASK-001 --force      in spite of open dependencies")]
 pub(crate) struct SpawnArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Pending))]
@@ -44,8 +44,8 @@ pub(crate) struct SpawnArgs {
 The agent gets a prompt for the status the task is in, and what was said to it and not delivered.
 
 Examples:
-  orange task respawn TASK-001
-  orange task respawn TASK-001 --message \"the tests need --release\"")]
+  orange respawn TASK-001
+  orange respawn TASK-001 --message \"the tests need --release\"")]
 pub(crate) struct RespawnArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::InSession))]
@@ -146,9 +146,7 @@ pub(crate) fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
             let _ = writeln!(text, "started {} {}", task.label(), clean(&task.summary));
         }
         if started.is_empty() {
-            text.push_str(
-                "nothing to start; `orange task list --ready` and `orange task why` tell more\n",
-            );
+            text.push_str("nothing to start; `orange ls --ready` and `orange why` tell more\n");
         }
         text
     })?;
@@ -182,8 +180,8 @@ fn not_said(session: &Session, projects: Vec<String>) -> Result<Error> {
         count if count > NAMED => format!("{} and {} more", keys.join(", "), count - NAMED),
         _ => keys.join(", "),
     };
-    Ok(err!(Usage, "it is not said what is to be run").hint(text!(
-        "{} starts what nothing holds back ({which}); `orange task spawn ID` starts one",
+    Ok(err!(Usage, "no task is named").hint(text!(
+        "{} starts what nothing holds back ({which}); `orange spawn ID` starts one",
         Action::start_ready()
     )))
 }

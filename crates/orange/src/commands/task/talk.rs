@@ -5,6 +5,7 @@ use crate::completion::{Wanted, tasks, words};
 use crate::input;
 use crate::output::{self, named};
 use crate::session::Session;
+use crate::ui::command::task_name;
 use clap::Args;
 use orange_core::workflow::Role;
 use orange_core::{Action, text};
@@ -25,8 +26,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 Inside tmux it switches to the session, outside it attaches; the way back is shown.
 
 Examples:
-  orange task attach TASK-001
-  orange task attach TASK-001 --role reviewer")]
+  orange attach TASK-001
+  orange attach TASK-001 --role reviewer")]
 pub(crate) struct AttachArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::InSession))]
@@ -42,9 +43,9 @@ pub(crate) struct AttachArgs {
 Says whether the agent took it (delivered) or will when its turn is over (queued).
 
 Examples:
-  orange task send TASK-001 \"use the blue button\"
-  orange task send TASK-001 --interrupt \"stop, wrong file\"
-  git diff | orange task send TASK-001 -")]
+  orange send TASK-001 \"use the blue button\"
+  orange send TASK-001 --interrupt \"stop, wrong file\"
+  git diff | orange send TASK-001 -")]
 pub(crate) struct SendArgs {
     /// The task
     #[arg(add = tasks(Wanted::InSession))]
@@ -66,8 +67,8 @@ pub(crate) struct SendArgs {
 Your words are added to TASK.md as `## Changes requested`, and the worker is told. Rounds of review count anew.
 
 Examples:
-  orange task request-changes TASK-001 \"the button is too small\"
-  orange task request-changes TASK-001 - < notes.md")]
+  orange request-changes TASK-001 \"the button is too small\"
+  orange request-changes TASK-001 - < notes.md")]
 pub(crate) struct RequestChangesArgs {
     /// The task
     #[arg(add = tasks(Wanted::Reviewing))]
@@ -80,7 +81,7 @@ pub(crate) struct RequestChangesArgs {
 pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("attach")?;
-    let (_, attach) = verbs::attach::attach(&session.call, place, args.role)?;
+    let (task, attach) = verbs::attach::attach(&session.call, place, args.role)?;
     if session.json {
         let command = attach.command();
         let words: Vec<String> = std::iter::once(command.get_program())
@@ -91,8 +92,12 @@ pub(crate) fn attach(session: &Session, args: &AttachArgs) -> Result<()> {
     }
     let on_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !attach.switches && !on_terminal {
-        return Err(err!(ConditionUnmet, "attaching needs a terminal")
-            .hint("look at the screen instead: `orange task peek`"));
+        return Err(
+            err!(ConditionUnmet, "attaching needs a terminal").hint(format!(
+                "look at the screen instead: `orange peek {}`",
+                task_name(&task.name())
+            )),
+        );
     }
     output::notices(&session.call.take_notices());
     let error = attach.command().exec();

@@ -28,14 +28,16 @@ choice! {
 Exits with 3 if the task cannot get there any more, or when the time is over.
 
 Examples:
-  orange task wait TASK-001 --for needs-me && notify-send \"TASK-001 needs you\"
-  orange task wait TASK-001 --for reviewing --timeout 10m")]
+  orange wait TASK-001                     until it needs you or is over
+  orange wait TASK-001 --for needs-me && notify-send \"TASK-001 needs you\"
+  orange wait TASK-001 --for reviewing --timeout 10m")]
 pub(crate) struct WaitArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
-    /// needs-me, reviewing or done
-    #[arg(long = "for", value_name = "GOAL", value_parser = super::word::<Goal>, add = words(Goal::WORDS))]
+    /// needs-me, reviewing or done; needs-me ends when the task is over, too
+    #[arg(long = "for", value_name = "GOAL", default_value = "needs-me")]
+    #[arg(value_parser = super::word::<Goal>, add = words(Goal::WORDS))]
     goal: Goal,
     /// Give up after this long: 90s, 10m, 1h; a bare number is seconds
     #[arg(long, value_name = "TIME", value_parser = timeout)]
