@@ -25,7 +25,7 @@ Examples:
   orange workspace list                   who works where
 
 Every command of `orange task` can be given without that word; `orange task --help` lists all of them. `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files \
-and more. `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).";
+and more. `--config KEY=VALUE` sets a setting for one command. State is in ~/orange (ORANGE_HOME overrides).";
 
 /// Runs many coding agents on your own repositories and keeps you in charge.
 #[derive(Debug, Parser)]

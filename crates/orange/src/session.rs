@@ -2,7 +2,7 @@
 
 use crate::commands::task::place::program::variable;
 use crate::output;
-use crate::ui::command::{set_here, spelled, spelled_anywhere};
+use crate::ui::command::{Reader, set_here, spelled, spelled_anywhere};
 use crate::ui::{Extent, wrapped};
 use crate::{caller, log};
 use orange_core::config::{Config, Setting};
@@ -76,9 +76,12 @@ impl Session {
         })?;
         let (quiet, here) = (call.clone(), folder.clone());
         // What cannot be read is told by the command that needs it.
-        set_here(Box::new(move || {
-            find::project_seen_at(&quiet, &here).ok()?
-        }));
+        let reader = match caller {
+            Caller::Agent { .. } => Reader::Agent,
+            Caller::Human | Caller::Engine => Reader::Person,
+        };
+        let finder = Box::new(move || find::project_seen_at(&quiet, &here).ok()?);
+        set_here(finder, reader);
         Ok(Session {
             call,
             folder,

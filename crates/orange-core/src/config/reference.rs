@@ -30,7 +30,7 @@ Later ones win:
    branch
 4. a variable: `ORANGE_MERGE_STRATEGY` for `merge.strategy`
 5. `--config merge.strategy=rebase` on the command line, for this command alone
-6. a command's own option: `orange task merge --strategy rebase`
+6. a command's own option: `orange merge --strategy rebase`
 
 A repository is other people's work, and agents write in it. So it says only what a team may decide for everybody: not what
 runs, what agents may do, what they spend, or anything about your machine. The tables tell which settings it may say;

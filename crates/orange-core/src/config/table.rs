@@ -141,7 +141,7 @@ settings! {
         "agents.limit" => Count, ("10", "4"), No(MONEY), limit: u32 = 10, read above_zero,
             "Workers that may run at once, over all projects.";
         "agents.spawn_on_create" => Flag, ("true", "false"), No(MONEY), spawn_on_create: bool = true, read flag,
-            "Whether a new task is started at once; if not, it waits for `orange task spawn`.";
+            "Whether a new task is started at once; if not, it waits for `orange spawn`.";
         "agents.permissions" => OneOf(Permissions::WORDS), ("", "edits"), No("it decides what agents may do"),
             permissions: Option<Permissions> = None, read |n| one_of(n).map(Some),
             "What agents may do without asking, where project and task say nothing else. Unless said, you are asked once.";
@@ -174,7 +174,7 @@ settings! {
     MergeConfig merge {
         "merge.strategy" => OneOf(Strategy::WORDS), ("squash", "rebase"), Says,
             strategy: Strategy = Strategy::Squash, read strategy,
-            "How a task's commits get into the target; `--strategy` of `orange task merge` says otherwise for one.";
+            "How a task's commits get into the target; `--strategy` of `orange merge` says otherwise for one.";
         "merge.push" => Flag, ("true", "false"), No("it decides what leaves your machine"),
             push: bool = true, read flag,
             "Whether a merge pushes the target where there is a remote. If not: only with --push.";
@@ -218,7 +218,7 @@ settings! {
     }
     ListConfig list {
         "list.keep_days" => Days, ("7", "14"), No(HOME), keep_days: u32 = 7, read days,
-            "How long a task that is over stays in `orange task list`; `--all` shows older ones.";
+            "How long a task that is over stays in `orange ls`; `--all` shows older ones.";
     }
     RescueConfig rescue {
         "rescue.keep_days" => Days, ("30", "90"), No(HOME), keep_days: u32 = 30, read days,

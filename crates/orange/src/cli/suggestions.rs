@@ -147,7 +147,7 @@ fn of_argument(words: &[&str], unknown: &str) -> Option<String> {
     let is_flag = unknown.starts_with('-');
     match words {
         ["ls" | "list", ..] | ["task", "list", ..] => of_list(unknown),
-        ["run", ..] if !is_flag => Some(format!("`orange task spawn {unknown}` starts one task")),
+        ["run", ..] if !is_flag => Some(format!("`orange spawn {unknown}` starts one task")),
         ["config", "show", ..] if !is_flag => Some(format!(
             "`orange config get {unknown}` shows one setting or section"
         )),
@@ -175,7 +175,7 @@ fn of_list(unknown: &str) -> Option<String> {
     let word = word.split_once('=').map_or(word, |(name, _)| name);
     match word {
         "trash" | "trashed" | "deleted" => {
-            Some("`orange task restore` lists deleted tasks".to_owned())
+            Some("`orange restore` lists deleted tasks".to_owned())
         }
         "sort" | "sort-by" | "order" | "order-by" | "reverse" => Some(
             "what needs you comes first; --status and --priority choose, and --json can be sorted as you like"

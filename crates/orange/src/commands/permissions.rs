@@ -19,7 +19,7 @@ use std::fmt::Write;
 pub(crate) enum PermissionsCommand {
     /// List what agents may do without asking again
     #[command(
-        after_help = "`orange task answer TASK --always` adds a rule. Rules of a task that is over do not count and are not listed.\n\nExamples:\n  orange permissions list\n  orange permissions list --task TASK-001\n  orange permissions list --project shop --json"
+        after_help = "`orange answer TASK --always` adds a rule. Rules of a task that is over do not count and are not listed.\n\nExamples:\n  orange permissions list\n  orange permissions list --task TASK-001\n  orange permissions list --project shop --json"
     )]
     List(ListArgs),
     /// Remove rules, so that agents ask again
@@ -119,7 +119,7 @@ const COLUMNS: &[Column] = &[
 
 fn as_text(rows: &[PermissionRow]) -> String {
     if rows.is_empty() {
-        return "no rules: agents ask as their permission mode says; `orange task answer TASK --always` adds one\n".into();
+        return "no rules: agents ask as their permission mode says; `orange answer TASK --always` adds one\n".into();
     }
     let now = Timestamp::now();
     let mut table = Table::new(COLUMNS);

@@ -65,7 +65,7 @@ pub(crate) enum TaskCommand {
     /// Look at work that was saved before something could destroy it, and bring it back
     #[command(
         subcommand,
-        after_help = "Examples:\n  orange task rescue list TASK-001\n  orange task rescue show TASK-001\n  orange task rescue restore TASK-001 latest --to-branch rescued/login"
+        after_help = "Examples:\n  orange rescue list TASK-001\n  orange rescue show TASK-001\n  orange rescue restore TASK-001 latest --to-branch rescued/login"
     )]
     Rescue(rescue::RescueCommand),
 }

@@ -27,7 +27,7 @@ pub(crate) enum WorkspaceCommand {
     List(ListArgs),
     /// Remove free slots beyond the pool's size, and old rescue refs
     #[command(
-        after_help = "What is in a slot is saved before it goes: `orange task rescue list`. Files that git ignores (.env, build output) are not saved and go with it. A slot that a task has, or that a process lives in, stays.\n\nExamples:\n  orange workspace gc\n  orange workspace gc --all             every free slot"
+        after_help = "What is in a slot is saved before it goes: `orange rescue list`. Files that git ignores (.env, build output) are not saved and go with it. A slot that a task has, or that a process lives in, stays.\n\nExamples:\n  orange workspace gc\n  orange workspace gc --all             every free slot"
     )]
     Gc(GcArgs),
 }

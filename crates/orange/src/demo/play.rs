@@ -151,7 +151,7 @@ impl Play<'_> {
             // A question that nobody expected stays open, and the end of the demo tells of it.
             (UserAction::Answer, None) => return Ok(()),
         };
-        let mut shown = format!("orange task {verb} {key}");
+        let mut shown = format!("orange {verb} {key}");
         if let Some(answer) = answer {
             let _ = write!(shown, " {answer:?}");
         }

@@ -23,19 +23,19 @@ const NEXT: &[(&str, &str)] = &[
         "rehearse a task there: scripted agents, no tokens",
     ),
     (
-        "orange task attach TASK-001",
-        "look over its shoulder; `orange task peek` without going there",
+        "orange attach TASK-001",
+        "look over its shoulder; `orange peek` without going there",
     ),
     (
         "orange new \"Add a dark mode\"",
         "the same with claude; --harness codex, opencode, pi or gemini",
     ),
     (
-        "orange task why TASK-001",
+        "orange why TASK-001",
         "what a task waits for, and what moves it on",
     ),
     (
-        "orange task merge TASK-001",
+        "orange merge TASK-001",
         "when it passed its review; --strategy squash, merge, rebase or ff",
     ),
 ];
@@ -124,7 +124,7 @@ pub(super) fn kept(stage: &Stage) -> String {
     let root = stage.root.display();
     format!(
         "\nEverything is still there. Look around:\n  cd {root}/shop && export ORANGE_HOME={root}/orange\n  \
-         orange ls --all; orange task show TASK-003 --history; git log --stat\nand away with it:\n  \
+         orange ls --all; orange show TASK-003 --history; git log --stat\nand away with it:\n  \
          tmux -S {root}/tmux kill-server 2>/dev/null; rm -rf {root}\n"
     )
 }

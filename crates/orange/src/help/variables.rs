@@ -9,8 +9,8 @@ ORANGE_LOG_LEVEL   for orange.log: off, error, warn, info, debug or trace
 ORANGE_SIM_SCRIPT  the script of the scripted agent
 ORANGE_SIM_LOG     where it writes its events
 NO_COLOR           no colours, whatever the terminal can
-VISUAL, EDITOR     what `orange task open` and `orange config edit` start
-SHELL              what `orange task shell` starts
+VISUAL, EDITOR     what `orange open` and `orange config edit` start
+SHELL              what `orange shell` starts
 GIT_PAGER, PAGER   what long texts are read with on a terminal";
 
 /// What agents are given.

@@ -9,10 +9,21 @@ use std::sync::OnceLock;
 type Finder = Box<dyn Fn() -> Option<String> + Send + Sync>;
 static FINDER: OnceLock<Finder> = OnceLock::new();
 static HERE: OnceLock<Option<String>> = OnceLock::new();
+static READER: OnceLock<Reader> = OnceLock::new();
+
+/// For whom commands are spelled.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Reader {
+    /// `orange merge 3`, as the documents have it.
+    Person,
+    /// `orange task merge 3`: what its own permissions are about.
+    Agent,
+}
 
 /// From now on tasks of the project that it finds are named without it.
-pub(crate) fn set_here(finder: Finder) {
+pub(crate) fn set_here(finder: Finder, reader: Reader) {
     let _ = FINDER.set(finder);
+    let _ = READER.set(reader);
 }
 
 fn here() -> Option<&'static str> {
@@ -22,7 +33,23 @@ fn here() -> Option<&'static str> {
 
 /// What a person types for an action, where they are.
 pub(crate) fn command(action: &Action) -> String {
-    command_in(here(), action)
+    command_for(reader(), here(), action)
+}
+
+fn reader() -> Reader {
+    READER.get().copied().unwrap_or(Reader::Person)
+}
+
+/// The word `task` is left out for a person: every verb works without it.
+fn command_for(reader: Reader, here: Option<&str>, action: &Action) -> String {
+    let line = command_in(here, action);
+    match line.strip_prefix("orange task ") {
+        Some(verb) if reader == Reader::Person => match verb.strip_prefix("list") {
+            Some(options) => format!("orange ls{options}"),
+            None => format!("orange {verb}"),
+        },
+        _ => line,
+    }
 }
 
 /// A task as it is named where the person is.
@@ -30,7 +57,7 @@ pub(crate) fn task_name(task: &TaskName) -> String {
     task.seen_from(here()).to_owned()
 }
 
-/// The same in a folder of that project; None: anywhere.
+/// The whole command in a folder of that project; None: anywhere.
 fn command_in(here: Option<&str>, action: &Action) -> String {
     let named = |task: &TaskName| word(task.seen_from(here));
     // A text that begins like an option is none.
@@ -81,7 +108,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         Action::EditSettings {} => "orange config edit".to_owned(),
         Action::EditTaskFile { task } => {
             format!(
-                "${{EDITOR:-vi}} \"$(orange task path {} --task)/TASK.md\"",
+                "${{EDITOR:-vi}} \"$(orange path {} --task)/TASK.md\"",
                 named(task)
             )
         }
@@ -286,18 +313,18 @@ fn quoted_text(text: &str) -> String {
 
 /// A text for a person: actions as commands, times as this place's clock shows them.
 pub(crate) fn spelled(text: &Text) -> String {
-    spelled_in(here(), text)
+    spelled_in(reader(), here(), text)
 }
 
 /// The same for a text that is kept or sent, and may be read anywhere: a task is named with its project.
 pub(crate) fn spelled_anywhere(text: &Text) -> String {
-    spelled_in(None, text)
+    spelled_in(Reader::Person, None, text)
 }
 
-fn spelled_in(here: Option<&str>, text: &Text) -> String {
+fn spelled_in(reader: Reader, here: Option<&str>, text: &Text) -> String {
     text.spelled(|part| match part {
         Part::Words(words) => words.clone(),
-        Part::Action(action) => format!("`{}`", command_in(here, action)),
+        Part::Action(action) => format!("`{}`", command_for(reader, here, action)),
         Part::Time(time) => super::time::time_of_day(*time),
     })
 }
@@ -314,6 +341,27 @@ mod tests {
     /// What a shell takes each word of a command line for.
     fn words(action: &Action) -> Vec<String> {
         shlex::split(&command_in(Some("shop"), action)).unwrap()
+    }
+
+    #[test]
+    fn the_word_task_is_left_out_for_a_person() {
+        let spelled = |reader, action| command_for(reader, Some("shop"), &action);
+        for (action, person, agent) in [
+            (
+                Action::explain(task()),
+                "orange why TASK-001",
+                "orange task why TASK-001",
+            ),
+            (
+                Action::list_tasks(),
+                "orange ls --all",
+                "orange task list --all",
+            ),
+            (Action::watch(), "orange watch", "orange watch"),
+        ] {
+            assert_eq!(spelled(Reader::Person, action.clone()), person);
+            assert_eq!(spelled(Reader::Agent, action), agent);
+        }
     }
 
     #[test]

@@ -209,7 +209,7 @@ fn answered_from_the_command_line(cli: Cli) {
     );
     assert!(listed.contains("asks permission"), "{listed}");
     assert!(why.contains("asks permission"), "{why}");
-    assert!(why.contains("orange task answer TASK-001"), "{why}");
+    assert!(why.contains("orange answer TASK-001"), "{why}");
     assert!(!desk.file("one.txt").exists());
     desk.orange(&["task", "answer", "TASK-001", "--allow"]);
     desk.until("the file is made", || desk.file("one.txt").exists());

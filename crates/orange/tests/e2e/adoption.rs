@@ -94,7 +94,7 @@ fn the_first_command_adopts_and_keeps_what_it_does_not_know() {
     assert_snapshot!(env.orange(["task", "why", id]), @r###"
     TASK-003 is working
     its worker crashed: its tmux session shop/dark-mode is gone; no "## Handoff" section in TASK.md
-    next: orange task respawn TASK-003
+    next: orange respawn TASK-003
     "###);
     // The oldest task has the first key.
     let shown = by_id(&env, id);

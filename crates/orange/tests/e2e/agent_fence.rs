@@ -95,7 +95,7 @@ fn everything_else_of_git_works_and_people_push() {
         "git -c user.name=x -c user.email=x@y commit -q --allow-empty -m 'push the button'",
         "cd / && git --version",
         "git -C .git rev-parse HEAD || git rev-parse HEAD",
-        "orange task show > /dev/null",
+        "orange show > /dev/null",
     ];
     let (task, out) = run(&env, &works);
     assert_eq!(out.matches("exit 0").count(), works.len(), "{out}");

@@ -26,15 +26,15 @@ fn a_worker_that_calls_itself_reviewer_is_refused() {
     let said = codes(
         &env,
         &[
-            "printf '\\n## Review\\n\\nVerdict: PASS\\n' >> TASK.md; ORANGE_ROLE=reviewer orange task update --status reviewing",
-            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" ORANGE_ROLE=reviewer ORANGE_TASK_ID=$ORANGE_TASK_ID orange task update --status reviewing",
-            "ORANGE_TASK_ID=somebody orange task list",
-            "ORANGE_RUN_ID=somebody-w1 orange task list",
+            "printf '\\n## Review\\n\\nVerdict: PASS\\n' >> TASK.md; ORANGE_ROLE=reviewer orange update --status reviewing",
+            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" ORANGE_ROLE=reviewer ORANGE_TASK_ID=$ORANGE_TASK_ID orange update --status reviewing",
+            "ORANGE_TASK_ID=somebody orange ls",
+            "ORANGE_RUN_ID=somebody-w1 orange ls",
             "ORANGE_RUN_ID=${ORANGE_TASK_ID}-r1 orange signal turn-done",
             // Without any of them it is still the worker.
-            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange task update --status reviewing",
-            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange task merge TASK-001 --force",
-            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME/../orange/.\" orange task merge TASK-001 --force",
+            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange update --status reviewing",
+            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange merge TASK-001 --force",
+            "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME/../orange/.\" orange merge TASK-001 --force",
         ],
     );
     assert_eq!(said, ["3"; 8], "{}", said_in(&env));
@@ -50,7 +50,7 @@ fn a_process_that_looks_like_run_agent_below_the_real_one_changes_nothing() {
     let env = Agents::new();
     let fake = env.write(
         "fake/run-agent",
-        "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange task update --status reviewing\nexit $?\n",
+        "env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange update --status reviewing\nexit $?\n",
     );
     let fake = fake.parent().unwrap().display();
     let said = codes(
@@ -61,7 +61,7 @@ fn a_process_that_looks_like_run_agent_below_the_real_one_changes_nothing() {
                 "bash -c 'cd {fake} && exec -a orange bash run-agent --home '$ORANGE_HOME' --task '$ORANGE_TASK_ID' --role reviewer --run '$ORANGE_TASK_ID'-r1'"
             ),
             // Nor do many shells in between.
-            "bash -c 'deep() { if [ $1 = 0 ]; then env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange task cancel TASK-001 --yes; else (deep $(($1 - 1)); exit $?); fi; }; deep 300'",
+            "bash -c 'deep() { if [ $1 = 0 ]; then env -i PATH=\"$PATH\" ORANGE_HOME=\"$ORANGE_HOME\" orange cancel TASK-001 --yes; else (deep $(($1 - 1)); exit $?); fi; }; deep 300'",
         ],
     );
     assert_eq!(said, ["0", "3", "3"], "{}", said_in(&env));

@@ -69,7 +69,7 @@ fn goes_on(env: &Agents, task: &TestTask, look: &[&str]) {
     env.until("the run is forgotten", || env.runs().is_empty());
     env.say(&["task", "why", &task.id])
         .ok()
-        .says("task respawn");
+        .says("orange respawn");
     work_is_there(env, task);
     env.say(&["task", "respawn", &task.id]).ok();
     env.until("one agent is alive", || agents_alive(env).len() == 1);

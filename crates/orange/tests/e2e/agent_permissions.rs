@@ -44,7 +44,7 @@ fn until_file(env: &Agents, task: &TestTask, name: &str) {
 fn a_question_is_shown_and_answered_from_the_command_line() {
     let env = Agents::new();
     let task = asking(&env);
-    let answer = format!("orange task answer {}", task.key);
+    let answer = format!("orange answer {}", task.key);
     for command in [
         &["ls"][..],
         &["task", "why", &task.id],

@@ -395,7 +395,7 @@ fn why_names_the_command_that_lets_a_refused_agent_start() {
         };
         typed_well(&env, &format!("{first}{yes}"));
         let second = next(&env);
-        assert_eq!(second, format!("orange task retry-hooks {}", task.key));
+        assert_eq!(second, format!("orange retry-hooks {}", task.key));
         typed_well(&env, &second);
         assert!(seen(&env).contains("user,project"));
     }

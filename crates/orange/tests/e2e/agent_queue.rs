@@ -53,7 +53,7 @@ fn cancelling_does_not_start_the_next_one_but_a_person_does() {
     let second = env.create(["The second one"]);
     env.say(&["task", "cancel", &first.id, "--yes"])
         .ok()
-        .says("TASK-002 is waiting and could start now: `orange task spawn TASK-002`");
+        .says("TASK-002 is waiting and could start now: `orange spawn TASK-002`");
     assert_eq!(env.status(&second), "pending");
     assert!(env.windows().is_empty());
     env.say(&["run", "--ready"]).ok().says(&second.key);
@@ -74,7 +74,7 @@ fn who_waits_goes_before_a_new_one() {
         .says("created TASK-004")
         .says("queued")
         .says("started TASK-002, which had been waiting")
-        .says("next: orange task why TASK-004");
+        .says("next: orange why TASK-004");
     env.until_status(&second, "reviewing");
     // What is more urgent does not wait for those.
     env.say(&["task", "cancel", &second.id, "--yes"]).ok();

@@ -54,7 +54,7 @@ fn attaching_tells_the_command_and_needs_a_terminal() {
     assert!(words.contains(&"attach-session"), "{words:?}");
     assert!(words.contains(&env.socket().to_str().unwrap()), "{words:?}");
     let error = env.say(&["task", "attach", &task.id]).fails_with(3);
-    error.says("needs a terminal").says("task peek");
+    error.says("needs a terminal").says("orange peek");
     env.say(&["task", "cancel", &task.id, "--yes"]).ok();
     let error = env
         .say(&["task", "attach", &task.id, "--json"])
@@ -84,7 +84,7 @@ fn waiting_ends_where_the_task_is_or_with_code_3_where_it_cannot_get_any_more() 
     wait("done", &["--timeout", "1s"])
         .fails_with(3)
         .says("the time is over: TASK-001 is reviewing and is not done yet")
-        .says("`orange task why TASK-001`");
+        .says("`orange why TASK-001`");
     wait("done", &["--timeout", "soon"])
         .fails_with(2)
         .says("90s, 10m, 1h");
@@ -100,7 +100,7 @@ fn waiting_ends_where_the_task_is_or_with_code_3_where_it_cannot_get_any_more() 
     env.say(&["task", "peek", &given_up.id])
         .fails_with(4)
         .says("TASK-002 has not been started")
-        .says("`orange task spawn TASK-002`");
+        .says("`orange spawn TASK-002`");
     env.say(&["task", "cancel", &given_up.id, "--yes"]).ok();
     for goal in ["reviewing", "done"] {
         let error = env
@@ -184,10 +184,7 @@ fn a_watch_prints_json_and_one_look_ends() {
     let once = env.say(&["watch", "--once"]).ok().stdout;
     // What needs a person, and no news.
     assert!(once.starts_with("TASK-001  reviewing"), "{once}");
-    assert!(
-        once.trim_end().ends_with("orange task merge TASK-001"),
-        "{once}"
-    );
+    assert!(once.trim_end().ends_with("orange merge TASK-001"), "{once}");
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn nobody_to_talk_to_is_said() {
         .say(&["task", "attach", &task.id, "--json"])
         .refuses(4, "not_found");
     assert!(
-        error["hint"].as_str().unwrap().contains("task spawn"),
+        error["hint"].as_str().unwrap().contains("orange spawn"),
         "{error}"
     );
     env.say(&["task", "peek", &task.id, "--json"])

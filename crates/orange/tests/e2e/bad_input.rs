@@ -11,29 +11,29 @@ fn a_task_that_does_not_exist() {
     assert_snapshot!(env.orange(["task", "show", "TASK-009"]), @"
     ------- stderr -------
     error: there is no TASK-009 in project shop
-    hint: `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     ");
     assert_snapshot!(env.orange(["task", "show", "zzz"]), @r#"
     ------- stderr -------
     error: there is no task "zzz"
-    hint: `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["task", "show", "shop/no-such-branch"]), @r#"
     ------- stderr -------
     error: there is no task "shop/no-such-branch"
-    hint: `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["task", "show", "books:TASK-001"]), @"
     ------- stderr -------
     error: there is no TASK-001 in project books
-    hint: `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     ");
     assert_snapshot!(env.orange(["task", "show", "TASK-009", "--json"]), @r#"
-    {"error":{"code":"not_found","message":"there is no TASK-009 in project shop","hint":"`orange task list --all` shows every task; `orange task restore` brings back a deleted one","actions":[{"action":"list_tasks"},{"action":"list_deleted"}]}}
+    {"error":{"code":"not_found","message":"there is no TASK-009 in project shop","hint":"`orange ls --all` shows every task; `orange restore` brings back a deleted one","actions":[{"action":"list_tasks"},{"action":"list_deleted"}]}}
     [exit status: 4]
     "#);
     for verb in [
@@ -202,13 +202,13 @@ fn moves_that_the_table_does_not_have() {
     assert_snapshot!(env.move_to(&task, "planning"), @"
     ------- stderr -------
     error: cannot move TASK-001 from cancelled to planning: the interactive workflow has no such transition
-    hint: it stays so; a new task starts again from it: `orange task create --from TASK-001`
+    hint: it stays so; a new task starts again from it: `orange create --from TASK-001`
     [exit status: 3]
     ");
     assert_snapshot!(env.orange(["task", "cancel", &task.id]), @"
     ------- stderr -------
     error: TASK-001 is cancelled already
-    hint: it stays so; a new task starts again from it: `orange task create --from TASK-001`
+    hint: it stays so; a new task starts again from it: `orange create --from TASK-001`
     [exit status: 3]
     ");
 }
@@ -236,7 +236,7 @@ fn conditions_that_are_not_met() {
     assert_snapshot!(env.move_to(&nameless, "planning"), @"
     ------- stderr -------
     error: cannot move TASK-003 to planning: it has no summary
-    hint: give it one: `orange task update TASK-003 --summary TEXT`, or start it with --status clarification
+    hint: give it one: `orange update TASK-003 --summary TEXT`, or start it with --status clarification
     [exit status: 3]
     ");
     env.move_to(&nameless, "clarification").ok();
@@ -277,7 +277,7 @@ fn options_and_words_that_do_not_exist() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001"]), @"
     ------- stderr -------
     error: nothing to change was given
-    hint: say what, for instance --status planning or --priority high; see `orange task update --help`
+    hint: say what, for instance --status planning or --priority high; see `orange update --help`
     [exit status: 2]
     ");
     let error = env

@@ -69,9 +69,9 @@ fn words_and_settings_are_taken_over_and_nothing_else() {
     created TASK-002 Add a login form
       branch   orange/TASK-002-add-a-login-form (not made yet) from main@[HASH]
       from     TASK-001 (cancelled)
-      testing  UI, by its words; else orange task update TASK-002 --ui-testing false
+      testing  UI, by its words; else orange update TASK-002 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-002
+    next: orange spawn TASK-002
     ");
     let task = env.task_of(&env.list(["--status", "pending"])[0]);
     let shown = env.show(&task);
@@ -165,9 +165,9 @@ fn the_work_comes_along_if_it_is_wanted() {
     created TASK-002 Add a login form
       branch   orange/TASK-002-add-a-login-form (not made yet) from login@[HASH]
       from     TASK-001 (cancelled), with its commits and what it had not committed
-      testing  UI, by its words; else orange task update TASK-002 --ui-testing false
+      testing  UI, by its words; else orange update TASK-002 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-002
+    next: orange spawn TASK-002
     ");
     let task = env.task_of(&env.list(["--status", "pending"])[0]);
     assert!(task.text().contains("put back into your worktree"));
@@ -319,7 +319,7 @@ fn only_a_task_that_is_over_can_be_started_again() {
     assert_snapshot!(env.orange(words), @"
     ------- stderr -------
     error: TASK-001 is working; only a task that is done or cancelled can be started again
-    hint: give it up first: `orange task cancel TASK-001`; or let it go on: `orange task why TASK-001`
+    hint: give it up first: `orange cancel TASK-001`; or let it go on: `orange why TASK-001`
     [exit status: 3]
     ");
     env.cancel(&task).ok();
@@ -327,7 +327,7 @@ fn only_a_task_that_is_over_can_be_started_again() {
     assert_snapshot!(env.orange(words), @"
     ------- stderr -------
     error: TASK-001 is deleted
-    hint: bring it back first: `orange task restore TASK-001`
+    hint: bring it back first: `orange restore TASK-001`
     [exit status: 3]
     ");
     // No name is not the beginning of every name.
@@ -403,7 +403,7 @@ fn links_that_still_mean_something_are_taken_over() {
         created["task"]["related_to"],
         json!(["TASK-002", "TASK-004"])
     );
-    run.says("orange task update TASK-005 --remove-blocker TASK-004 --add-blocker TASK-006");
+    run.says("orange update TASK-005 --remove-blocker TASK-004 --add-blocker TASK-006");
     // A parent that is over gets no children any more.
     env.orange(["task", "cancel", "TASK-001", "--with-children"])
         .ok();

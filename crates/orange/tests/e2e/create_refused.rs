@@ -58,7 +58,7 @@ fn a_branch_belongs_to_one_live_task() {
     assert_snapshot!(env.orange(["task", "create", "login", "The second"]), @"
     ------- stderr -------
     error: branch login belongs to TASK-001 (pending)
-    hint: choose another branch, or end that task first: `orange task cancel TASK-001`
+    hint: choose another branch, or end that task first: `orange cancel TASK-001`
     [exit status: 3]
     ");
     let second = env.create(["other", "The second"]);
@@ -87,7 +87,7 @@ fn dependencies_must_exist_and_must_not_go_round() {
     assert_snapshot!(env.orange(["task", "create", "No such blocker", "--blocked-by", "TASK-009"]), @"
     ------- stderr -------
     error: there is no TASK-009 in project shop
-    hint: `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-blocker", "TASK-001"]), @"
@@ -99,7 +99,7 @@ fn dependencies_must_exist_and_must_not_go_round() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-blocker", "TASK-003"]), @"
     ------- stderr -------
     error: TASK-001 cannot wait for TASK-003: a cycle, TASK-001 → TASK-003 → TASK-002 → TASK-001
-    hint: remove one of these dependencies first, with `orange task update TASK --remove-blocker TASK`
+    hint: remove one of these dependencies first, with `orange update TASK --remove-blocker TASK`
     [exit status: 3]
     ");
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--add-related", "TASK-001"]), @"

@@ -300,7 +300,7 @@ fn a_value_outside_its_set_is_named_with_file_and_line() {
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r#"
     TASK-001 is working
     its TASK.md is damaged: line 14: priority: "urgent" is not a priority; allowed: critical, high, normal, low; correct that line, or let `orange doctor --repair` put back the last good value
-    next: ${EDITOR:-vi} "$(orange task path TASK-001 --task)/TASK.md"
+    next: ${EDITOR:-vi} "$(orange path TASK-001 --task)/TASK.md"
     "#);
     env.orange(["task", "merge", "TASK-001", "--force"])
         .fails_with(3)

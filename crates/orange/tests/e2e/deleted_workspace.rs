@@ -69,11 +69,11 @@ fn an_agent_that_runs_in_it_gets_no_message() {
     let told = why(&env);
     let because = told["because"].as_str().unwrap();
     assert!(because.contains("deleted and made anew"), "{told}");
-    assert_eq!(told["next"], "orange task attach TASK-001", "{told}");
+    assert_eq!(told["next"], "orange attach TASK-001", "{told}");
 
     env.kill(env.run_agent(&task, "worker"), "-9");
     env.until("its end is seen", || {
-        why(&env)["next"] == "orange task respawn TASK-001"
+        why(&env)["next"] == "orange respawn TASK-001"
     });
     env.say(&["task", "respawn", &task.id, "--message", "use blue"])
         .ok();

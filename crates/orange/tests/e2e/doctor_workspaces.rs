@@ -234,7 +234,7 @@ fn a_home_that_was_moved_goes_on() {
         "{}",
         link.display()
     );
-    orange(&["task", "cancel", &task.id, "--yes"]).says("task rescue list");
+    orange(&["task", "cancel", &task.id, "--yes"]).says("orange rescue list");
     assert!(!moved.join("workspaces/shop--1/unsaved.txt").exists());
 }
 

@@ -63,7 +63,7 @@ fn play(situation: &'static Situation) {
         let before = world.condition();
         let home = world.folder.clone();
         if example.remark.starts_with("inside a workspace") {
-            world.prepare("cd \"$(orange task path TASK-001)\"");
+            world.prepare("cd \"$(orange path TASK-001)\"");
         }
         let line = situation.fill_in(&mut world, &example.line);
         let said = world.run(&line, how(&example.line));

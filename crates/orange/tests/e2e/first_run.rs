@@ -162,10 +162,10 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
     assert_snapshot!(env.orange(["new", "Add a login form"]), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main (no commits yet)
-      testing  UI, by its words; else orange task update TASK-001 --ui-testing false
+      testing  UI, by its words; else orange update TASK-001 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
       queued   [TMP]/shop has no commit that a branch could start from (make a first commit there; it may be empty)
-    next: orange task why TASK-001
+    next: orange why TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
@@ -178,10 +178,10 @@ fn in_a_repository_without_commits_and_in_a_bare_one() {
     assert_snapshot!(env.call(["new", "Add a login form"]).at(env.root().join("bare")).run(), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main (no commits yet)
-      testing  UI, by its words; else orange task update TASK-001 --ui-testing false
+      testing  UI, by its words; else orange update TASK-001 --ui-testing false
       file     [HOME]/tasks/bare/[ID]/TASK.md
       queued   [TMP]/bare has no commit that a branch could start from (make a first commit there; it may be empty)
-    next: orange task why TASK-001
+    next: orange why TASK-001
     ------- stderr -------
     note: registered project bare at [TMP]/bare (default branch main); 5 workspaces; change it with `orange project update bare --pool-size N`
     ");

@@ -23,7 +23,7 @@ fn a_status_written_by_hand_is_put_back() {
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
     TASK-001 is working
     waits for the handoff: no "## Handoff" section in TASK.md
-    then: orange task complete TASK-001
+    then: orange complete TASK-001
     ------- stderr -------
     note: TASK-001: TASK.md was edited by hand; put back: status done → working
     "###);
@@ -77,14 +77,14 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
     env.orange(["task", "show", "TASK-001"]).ok();
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
     TASK-001 is pending
-    it waits for TASK-404, which does not exist (`orange task restore` lists deleted tasks), so it would wait for ever
-    next: orange task update TASK-001 --remove-blocker TASK-404
+    it waits for TASK-404, which does not exist (`orange restore` lists deleted tasks), so it would wait for ever
+    next: orange update TASK-001 --remove-blocker TASK-404
     ");
     assert_snapshot!(env.orange(["doctor"]), @"
     tasks      ✗ shop:TASK-001: waits for TASK-404, which does not exist
-                   by hand: `orange task update TASK-001 --remove-blocker TASK-404`
+                   by hand: `orange update TASK-001 --remove-blocker TASK-404`
                ✗ shop:TASK-001: waits for nonsense, which does not exist
-                   by hand: `orange task update TASK-001 --remove-blocker nonsense`
+                   by hand: `orange update TASK-001 --remove-blocker nonsense`
     checked 1 task and 1 project
     ------- stderr -------
     error: 2 problems found
@@ -160,7 +160,7 @@ fn a_journal_that_is_gone_is_told() {
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @r###"
     TASK-001 is working
     waits for the handoff: no "## Handoff" section in TASK.md; needs attention: its history.jsonl was lost, and with it what happened before: its reviews and checks count no more
-    then: orange task complete TASK-001
+    then: orange complete TASK-001
     "###);
     env.orange(["task", "stuck", "TASK-001"]).ok();
     assert!(env.show(&task)["attention"].is_null());

@@ -80,7 +80,7 @@ fn commands_in_groups_and_topics() {
 
     Every command of `orange task` can be given without that word; `orange task --help` lists all of
     them. `orange help` also lists topics: the workflow, TASK.md, exit codes, settings, files and more.
-    `--config KEY=VALUE` says a setting for one command. State lies in ~/orange (ORANGE_HOME overrides).
+    `--config KEY=VALUE` sets a setting for one command. State is in ~/orange (ORANGE_HOME overrides).
 
     Topics (`orange help TOPIC`):
       workflow       from pending to done: statuses and who moves a task
@@ -131,7 +131,7 @@ fn topics() {
     `task exec` and `task shell` end with their command's own code. A reader that
     goes away (`orange ls | head`) is no error.
 
-      orange task wait TASK-001 --for reviewing || echo "not yet"
+      orange wait TASK-001 --for reviewing || echo "not yet"
 
     With `--json` an error says more: `orange help json`.
 

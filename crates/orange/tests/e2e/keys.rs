@@ -113,7 +113,7 @@ fn outside_a_project_a_key_tells_its_project() {
     assert_snapshot!(in_web(&["task", "why", "WEB-1"]), @r#"
     ------- stderr -------
     error: there is no task "WEB-1"
-    hint: did you mean TASK-001? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: did you mean TASK-001? `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     "#);
     // It is found by its key as well.
@@ -146,7 +146,7 @@ fn everything_said_of_a_task_says_its_own_key() {
     env.orange(["task", "show", "api-1"])
         .fails_with(4)
         .says("API-001 is in the trash")
-        .says("orange task restore API-001");
+        .says("orange restore API-001");
     env.orange(["task", "restore", "API-001"]).ok();
     let again = env.create(["--from", "API-001"]);
     assert_eq!(again.key, "API-003");

@@ -158,7 +158,7 @@ fn from_pending_to_done_by_hand() {
     assert_snapshot!(env.move_to(&task, "done"), @"
     ------- stderr -------
     error: cannot move TASK-001 to done: login is not merged into main
-    hint: merge it first; if it was squashed or rebased, say so: `orange task resolve TASK-001 --message TEXT`
+    hint: merge it first; if it was squashed or rebased, say so: `orange resolve TASK-001 --message TEXT`
     [exit status: 3]
     ");
     env.git(&shop, &["merge", "-q", "--no-ff", "-m", "merge", "login"]);

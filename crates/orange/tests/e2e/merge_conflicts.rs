@@ -85,12 +85,12 @@ fn the_way_out_fits_where_the_task_is() {
     env.merge(&task, &["--force"])
         .fails_with(3)
         .says("conflicts in 1 file")
-        .says("`orange task respawn TASK-001 --role worker --message ")
+        .says("`orange respawn TASK-001 --role worker --message ")
         .silent_about("request-changes");
     env.bring_on(&task, "reviewing");
     env.merge(&task, &["--force"])
         .fails_with(3)
-        .says("`orange task request-changes TASK-001 ");
+        .says("`orange request-changes TASK-001 ");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn every_word_is_the_summary() {
     created TASK-014 tidy
       branch   orange/TASK-014-tidy (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-014
+    next: orange spawn TASK-014
     ");
     // The escape is kept, and no terminal obeys it.
     let listed = env.orange(["ls"]).ok();
@@ -59,8 +59,8 @@ fn what_cannot_be_a_summary_is_refused() {
     let env = TestEnvironment::unregistered();
     assert_snapshot!(env.orange(["new"]), @"
     ------- stderr -------
-    error: it is not said what is to be done
-    hint: say it in a line: `orange new Add a login form`; `orange new --edit` opens an editor for it, and the agent of `orange task create` asks you
+    error: the summary is missing
+    hint: say what is to be done: `orange new Add a login form`; `orange new --edit` opens an editor for it; with `orange create` alone, the agent asks you
     [exit status: 2]
     ");
     for words in [&[""][..], &["   "], &["", "\t"], &["--summary", " "]] {

@@ -428,7 +428,7 @@ fn a_terminal_gets_lines_that_fit_and_a_pipe_gets_them_whole() {
         &format!("NO_COLOR=1 '{orange}' task show TASK-001"),
     );
     assert!(
-        shown.contains("all fields: orange task show TASK-001 --full"),
+        shown.contains("all fields: orange show TASK-001 --full"),
         "{shown}"
     );
     let last = shown.rfind("TASK-001 is stuck").expect("why");

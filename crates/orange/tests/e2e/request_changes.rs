@@ -73,18 +73,18 @@ fn an_agent_that_is_alive_is_told_before_anything_else_is_advised() {
     env.until_status(&asks, "clarification");
     env.until_idle(&asks, "worker");
     let command = advised(&env, &asks);
-    assert_eq!(command, "orange task send TASK-001 \"bigger\"");
+    assert_eq!(command, "orange send TASK-001 \"bigger\"");
     typed_well(&env, &command);
     env.until_told(&asks, "bigger");
     // In a review without a verdict; the worker is alive too, and hears it.
     let review = env.start("Review", "reviewer:\n  - wait for: {file: never}\n");
     env.until_status(&review, "agent-review");
     let command = advised(&env, &review);
-    assert_eq!(command, "orange task send TASK-002 \"bigger\"");
+    assert_eq!(command, "orange send TASK-002 \"bigger\"");
     // Without a worker the reviewer is the one to tell.
     env.kill(env.run_agent(&review, "worker"), "-9");
     env.until("its worker is gone", || {
-        advised(&env, &review) == "orange task send TASK-002 --role reviewer \"bigger\""
+        advised(&env, &review) == "orange send TASK-002 --role reviewer \"bigger\""
     });
 }
 
@@ -116,6 +116,6 @@ fn where_it_is_refused_the_hint_delivers_the_text() {
     env.until_status(&pending, "cancelled");
     ask(&env, &pending)
         .fails_with(3)
-        .says("orange task create --from")
+        .says("orange create --from")
         .says("too `small`");
 }

@@ -96,7 +96,7 @@ fn cancelled_and_deleted() {
             let deleted = format!("{} was deleted by another command", task.key);
             let told = [deleted, format!("{} is in the trash", task.key)];
             assert!(told.iter().any(|words| run.stderr.contains(words)), "{run}");
-            let restore = format!("`orange task restore {}` brings it back", task.key);
+            let restore = format!("`orange restore {}` brings it back", task.key);
             assert!(run.stderr.contains(&restore), "{run}");
         }
         env.orange(["task", "restore", id]).ok();

@@ -13,7 +13,7 @@ fn no_worker_starts_and_a_retry_starts_it() {
     created
         .fails_with(1)
         .says("oh dear")
-        .says("orange task retry-hooks TASK-001");
+        .says("orange retry-hooks TASK-001");
     let task = env.task_of(&env.list([""; 0])[0]);
     assert_eq!(env.status(&task), "planning");
     assert_eq!(env.prompts(&task), [""; 0], "{}", env.dump());
@@ -25,7 +25,7 @@ fn no_worker_starts_and_a_retry_starts_it() {
         .says("needs attention: ")
         .says("oh dear");
     let why = env.say(&["task", "why", &task.id, "--json"]).ok().json();
-    assert_eq!(why["why"]["next"], "orange task retry-hooks TASK-001");
+    assert_eq!(why["why"]["next"], "orange retry-hooks TASK-001");
     assert!(
         why["why"]["because"].to_string().contains("oh dear"),
         "{why}"

@@ -16,25 +16,25 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     assert_snapshot!(env.orange(["task", "show", "TSAK-001"]), @r#"
     ------- stderr -------
     error: there is no task "TSAK-001"
-    hint: did you mean TASK-001? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: did you mean TASK-001? `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["task", "show", "lgoin"]), @r#"
     ------- stderr -------
     error: there is no task "lgoin"
-    hint: did you mean login? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: did you mean login? `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["task", "show", "shpo:TASK-001"]), @"
     ------- stderr -------
     error: there is no TASK-001 in project shpo
-    hint: did you mean shop:TASK-001? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: did you mean shop:TASK-001? `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     ");
     assert_snapshot!(env.orange(["task", "show", "shop/logon"]), @r#"
     ------- stderr -------
     error: there is no task "shop/logon"
-    hint: did you mean shop/login? `orange task list --all` shows every task; `orange task restore` brings back a deleted one
+    hint: did you mean shop/login? `orange ls --all` shows every task; `orange restore` brings back a deleted one
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--status", "plannig"]), @r#"
@@ -108,18 +108,18 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
         .says("hint: what needs you comes first");
     env.orange(["ls", "--trash"])
         .fails_with(2)
-        .says("hint: `orange task restore` lists deleted tasks")
+        .says("hint: `orange restore` lists deleted tasks")
         .silent_about("a similar argument");
     env.orange(["ls", "--stauts", "done"])
         .fails_with(2)
         .says("did you mean `orange ls --status done`?");
     env.orange(["run", "TASK-001"])
         .fails_with(2)
-        .says("hint: `orange task spawn TASK-001` starts one task");
+        .says("hint: `orange spawn TASK-001` starts one task");
     assert_snapshot!(env.orange(["run"]), @"
     ------- stderr -------
-    error: it is not said what is to be run
-    hint: `orange run --ready` starts what nothing holds back (TASK-001); `orange task spawn ID` starts one
+    error: no task is named
+    hint: `orange run --ready` starts what nothing holds back (TASK-001); `orange spawn ID` starts one
     [exit status: 2]
     ");
     // Another number is another task, not a slip.

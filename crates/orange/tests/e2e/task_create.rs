@@ -23,9 +23,9 @@ fn every_option_ends_up_in_the_frontmatter() {
     created TASK-003 Fix the menu
       branch   fix-menu (not made yet) from main@[HASH]
       waits    for TASK-001
-      testing  UI, by its words; else orange task update TASK-003 --ui-testing false
+      testing  UI, by its words; else orange update TASK-003 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task why TASK-003
+    next: orange why TASK-003
     ------- stderr -------
     note: context from notes.md (55 bytes)
     ");
@@ -114,7 +114,7 @@ fn what_a_word_alone_was_taken_for_is_told() {
     created TASK-001 Tidy
       branch   orange/TASK-001-tidy (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: "Tidy" is taken as the summary; --branch Tidy makes it the branch
     "#);
@@ -123,9 +123,9 @@ fn what_a_word_alone_was_taken_for_is_told() {
       branch   tidy (not made yet) from main@[HASH]
       asks     its agent will ask you what is to be done
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-002
+    next: orange spawn TASK-002
     ------- stderr -------
-    note: "tidy" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel TASK-002`, then `orange new tidy`
+    note: "tidy" is taken as the branch, and what is to be done is not said; if it is the summary: `orange cancel TASK-002`, then `orange new tidy`
     "#);
     // What is there already is meant.
     env.git(&env.shop(), &["branch", "Release"]);
@@ -145,7 +145,7 @@ fn with_nothing_said_its_agent_asks() {
       branch   orange-tasks/[ID] (not made yet) from main@[HASH]
       asks     its agent will ask you what is to be done
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ");
     let task = env.create([""; 0]);
     assert_eq!(task.branch, format!("orange-tasks/{}", task.id));
@@ -166,7 +166,7 @@ fn with_nothing_said_its_agent_asks() {
     assert_snapshot!(env.orange(["task", "create", ""]), @r#"
     ------- stderr -------
     error: the text is empty
-    hint: describe the task in one line: `orange task create "Add a login form"`; without any text its agent asks you what is to be done
+    hint: describe the task in one line: `orange create "Add a login form"`; without any text its agent asks you what is to be done
     [exit status: 2]
     "#);
 }
@@ -215,7 +215,7 @@ fn work_that_is_there_already_can_start_in_review() {
       branch   theirs on the existing branch theirs@[HASH]
       slot     shop--1 [HOME]/workspaces/shop--1
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task why TASK-001
+    next: orange why TASK-001
     ");
     assert_snapshot!(env.orange(["task", "show", "TASK-001"]), @"
     TASK-001 Look at this

@@ -153,7 +153,7 @@ fn where_there_is_nothing_to_see_it_says_why() {
     assert_snapshot!(diff(&env, &pending, &[]).fails_with(4), @"
     ------- stderr -------
     error: there is no branch later in [TMP]/shop
-    hint: TASK-001 has not begun; `orange task spawn TASK-001` starts it
+    hint: TASK-001 has not begun; `orange spawn TASK-001` starts it
     [exit status: 4]
     ");
     diff(&env, &pending, &["--uncommitted"]).fails_with(3);
@@ -170,7 +170,7 @@ fn where_there_is_nothing_to_see_it_says_why() {
     assert_snapshot!(diff(&env, &task, &["--since-review"]).fails_with(3), @"
     ------- stderr -------
     error: TASK-002 has not been reviewed yet
-    hint: `orange task diff TASK-002` shows all of its work
+    hint: `orange diff TASK-002` shows all of its work
     [exit status: 3]
     ");
     env.commit(&slot, "a", "1");
@@ -183,7 +183,7 @@ fn where_there_is_nothing_to_see_it_says_why() {
     assert_snapshot!(diff(&env, &task, &[]).fails_with(4), @"
     ------- stderr -------
     error: there is no branch release in [TMP]/shop to compare with
-    hint: say where the work goes: `orange task update TASK-002 --target-branch BRANCH`
+    hint: say where the work goes: `orange update TASK-002 --target-branch BRANCH`
     [exit status: 4]
     ");
     env.orange(["task", "diff", "--since-review", "--uncommitted"])

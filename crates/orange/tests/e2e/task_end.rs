@@ -25,7 +25,7 @@ fn cancel() {
     );
     assert_snapshot!(env.orange(["task", "why", "TASK-001"]), @"
     TASK-001 is cancelled
-    it was cancelled; `orange task create --from TASK-001` starts the work again
+    it was cancelled; `orange create --from TASK-001` starts the work again
     ");
 }
 
@@ -40,7 +40,7 @@ fn a_parent_with_open_children_is_not_cancelled_by_accident() {
     assert_snapshot!(env.orange(["task", "cancel", "TASK-001"]), @"
     ------- stderr -------
     error: TASK-001 has open children: TASK-003, TASK-002
-    hint: `orange task cancel TASK-001 --with-children` cancels them too, --keep-children leaves them
+    hint: `orange cancel TASK-001 --with-children` cancels them too, --keep-children leaves them
     [exit status: 3]
     ");
     env.orange(["task", "cancel", "TASK-001", "--yes", "--json"])
@@ -86,7 +86,7 @@ fn what_waits_for_a_cancelled_task_needs_a_person() {
     assert_snapshot!(env.orange(["task", "why", "TASK-002"]), @"
     TASK-002 is pending
     it waits for TASK-001, which was cancelled, so it would wait for ever; needs attention: TASK-001, which it waits for, was cancelled
-    next: orange task update TASK-002 --remove-blocker TASK-001
+    next: orange update TASK-002 --remove-blocker TASK-001
     ");
     env.move_to(&second, "planning")
         .fails_with(3)
@@ -104,7 +104,7 @@ fn delete_and_restore() {
     assert_snapshot!(env.orange(["task", "restore"]), @"the trash is empty");
     let text = task.text();
     assert_snapshot!(env.orange(["task", "delete", "TASK-001"]), @"
-    TASK-001: moved to the trash; `orange task restore TASK-001` brings it back within 30 days
+    TASK-001: moved to the trash; `orange restore TASK-001` brings it back within 30 days
     ------- stderr -------
     note: TASK-002 waits for TASK-001, which is deleted now
     ");
@@ -114,7 +114,7 @@ fn delete_and_restore() {
         env.orange(["task", "show", name])
             .fails_with(4)
             .says("error: TASK-001 is in the trash")
-            .says("hint: `orange task restore TASK-001` brings it back");
+            .says("hint: `orange restore TASK-001` brings it back");
     }
     assert_snapshot!(env.orange(["task", "restore"]), @"shop:TASK-001  pending  Add a login form");
     assert_eq!(
@@ -123,7 +123,7 @@ fn delete_and_restore() {
     );
     assert_snapshot!(env.orange(["doctor"]), @"
     tasks      ✗ shop:TASK-002: waits for TASK-001, which does not exist
-                   by hand: `orange task update TASK-002 --remove-blocker TASK-001`
+                   by hand: `orange update TASK-002 --remove-blocker TASK-001`
     checked 1 task and 1 project
     ------- stderr -------
     error: 1 problem found
@@ -185,7 +185,7 @@ fn several_at_once_each_with_a_line_and_the_code_of_the_worst() {
     TASK-002: pending → cancelled
     ------- stderr -------
     error: TASK-001 is cancelled already
-    hint: it stays so; a new task starts again from it: `orange task create --from TASK-001`
+    hint: it stays so; a new task starts again from it: `orange create --from TASK-001`
     [exit status: 3]
     ");
     let run = env
@@ -214,7 +214,7 @@ fn what_runs_is_not_deleted() {
     assert_snapshot!(env.orange(["task", "delete", "TASK-001"]), @"
     ------- stderr -------
     error: TASK-001 is working and cannot be deleted
-    hint: cancel it first: `orange task cancel TASK-001`
+    hint: cancel it first: `orange cancel TASK-001`
     [exit status: 3]
     ");
     assert!(task.file().is_file());
@@ -233,7 +233,7 @@ fn a_restored_task_does_not_take_a_branch_away() {
     assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"
     ------- stderr -------
     error: branch login belongs to TASK-002 (pending)
-    hint: choose another branch, or end that task first: `orange task cancel TASK-002`
+    hint: choose another branch, or end that task first: `orange cancel TASK-002`
     [exit status: 3]
     ");
     env.orange(["task", "cancel", "TASK-002"]).ok();
@@ -354,13 +354,13 @@ fn without_a_terminal_a_word_is_needed() {
     assert_snapshot!(ends("cancel"), @"
     ------- stderr -------
     error: cancel TASK-001 needs an answer, and this is no terminal
-    hint: `orange task cancel TASK-001 --yes` does it without asking
+    hint: `orange cancel TASK-001 --yes` does it without asking
     [exit status: 3]
     ");
     assert_snapshot!(ends("delete"), @"
     ------- stderr -------
     error: delete TASK-001 needs an answer, and this is no terminal
-    hint: `orange task delete TASK-001 --yes` does it without asking
+    hint: `orange delete TASK-001 --yes` does it without asking
     [exit status: 3]
     ");
     assert_eq!(env.show(&task)["status"], "pending");

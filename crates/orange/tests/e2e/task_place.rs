@@ -72,7 +72,7 @@ fn a_task_without_a_workspace() {
     assert_snapshot!(env.orange(["task", "path", "TASK-001"]), @"
     ------- stderr -------
     error: TASK-001 has no workspace: it is pending
-    hint: `orange task update TASK-001 --status planning` gives it one; `orange task path TASK-001 --task` is the folder of its TASK.md
+    hint: `orange update TASK-001 --status planning` gives it one; `orange path TASK-001 --task` is the folder of its TASK.md
     [exit status: 3]
     ");
     env.orange(["task", "path", "TASK-001", "--json"])
@@ -85,7 +85,7 @@ fn a_task_without_a_workspace() {
     env.orange(["task", "cancel", &task.id]).ok();
     env.orange(["task", "path", "TASK-001"])
         .fails_with(3)
-        .says("orange task rescue list");
+        .says("orange rescue list");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn open_starts_the_editor() {
     assert_snapshot!(open(&[("VISUAL", "")], &[]), @r#"
     ------- stderr -------
     error: there is no editor to open it with
-    hint: set VISUAL or EDITOR, or name one: `orange task open --with "code -n"`
+    hint: set VISUAL or EDITOR, or name one: `orange open --with "code -n"`
     [exit status: 2]
     "#);
 }

@@ -186,13 +186,13 @@ fn names_that_fit_none_or_several() {
     assert_snapshot!(env.orange(["task", "rescue", "show", &task.key, "2026"]), @r#"
     ------- stderr -------
     error: "2026" begins 2 rescues of TASK-002
-    hint: `orange task rescue list TASK-002` shows them
+    hint: `orange rescue list TASK-002` shows them
     [exit status: 4]
     "#);
     assert_snapshot!(env.orange(["task", "rescue", "show", &task.key, "1999"]), @r#"
     ------- stderr -------
     error: TASK-002 has no rescue "1999"
-    hint: `orange task rescue list TASK-002` shows them
+    hint: `orange rescue list TASK-002` shows them
     [exit status: 4]
     "#);
     env.orange(["task", "rescue", "show", &task.key, "", "--json"])

@@ -205,7 +205,7 @@ fn a_branch_that_is_gone_is_looked_for_where_it_was() {
     assert_snapshot!(resolve(&env, &task), @"
     TASK-001: working → done; there is no branch login to look for in main
     ------- stderr -------
-    note: what was not committed is saved: `orange task rescue list TASK-001`
+    note: what was not committed is saved: `orange rescue list TASK-001`
     ");
 }
 

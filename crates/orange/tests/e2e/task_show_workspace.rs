@@ -43,7 +43,7 @@ fn the_worktree_as_it_stands() {
     assert_snapshot!(block(&env), @"
     workspace shop--1
       folder   [HOME]/workspaces/shop--1
-      branch   better-name, not the task's own login; `orange task update TASK-001 --branch` takes it over
+      branch   better-name, not the task's own login; `orange update TASK-001 --branch` takes it over
       commits  2 ahead of main, 1 behind
       changes  1 changed file, 1 untracked
     ");

@@ -176,7 +176,7 @@ fn a_failure_that_only_warns_moves_nothing_and_says_that_the_base_passes() {
     // A merge that has a concern is not what comes next.
     let why = env.say(&["task", "why", &task.id, "--json"]).ok().json()["why"].take();
     let next = why["next"].as_str().unwrap();
-    assert!(next.starts_with("orange task request-changes "), "{why}");
+    assert!(next.starts_with("orange request-changes "), "{why}");
 }
 
 #[test]

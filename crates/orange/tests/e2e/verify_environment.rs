@@ -39,7 +39,7 @@ worker:
       export LD_PRELOAD=ROOT/evil/none.so CARGO_HOME=ROOT/evil-home ENV=ROOT/evil/startup BASH_ENV=ROOT/evil/startup
       export MAKEFLAGS=-n SHELLOPTS=noexec GIT_EXEC_PATH=ROOT/evil GIT_SSH=ROOT/evil/sh GIT_CONFIG_GLOBAL=ROOT/evil/startup
       export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=ROOT/evil GIT_DIR=ROOT/evil
-      exec $orange task complete
+      exec $orange complete
 reviewer:
   - wait for: {file: never}
 "##;

@@ -11,9 +11,9 @@ fn an_unregistered_repository_is_registered_by_the_first_task_and_told() {
     assert_snapshot!(env.orange(["task", "create", "Add a login form"]), @"
     created TASK-001 Add a login form
       branch   orange/TASK-001-add-a-login-form (not made yet) from main@[HASH]
-      testing  UI, by its words; else orange task update TASK-001 --ui-testing false
+      testing  UI, by its words; else orange update TASK-001 --ui-testing false
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
@@ -111,7 +111,7 @@ fn a_folder_with_a_link_to_a_task_means_that_task() {
     assert_snapshot!(env.call(["task", "why"]).at(slot.join("src")).run(), @"
     TASK-002 is pending
     it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`)
-    next: orange task spawn shop:TASK-002
+    next: orange spawn shop:TASK-002
     ");
     env.call(["task", "update", "--summary", "Changed from inside"])
         .at(slot.join("src"))
@@ -158,7 +158,7 @@ fn a_repository_without_commits() {
     created TASK-001 Begin something
       branch   orange/TASK-001-begin-something (not made yet) from trunk (no commits yet)
       file     [HOME]/tasks/fresh/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project fresh at [TMP]/fresh (default branch trunk); 5 workspaces; change it with `orange project update fresh --pool-size N`
     ");
@@ -176,7 +176,7 @@ fn a_bare_repository() {
     created TASK-001 Work on it
       branch   orange/TASK-001-work-on-it (not made yet) from origin/main@[HASH], fetched now
       file     [HOME]/tasks/shop-bare/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project shop-bare at [TMP]/shop-bare.git (default branch main); 5 workspaces; change it with `orange project update shop-bare --pool-size N`
     ");
@@ -190,7 +190,7 @@ fn a_detached_head_changes_nothing() {
     created TASK-001 Detached work
       branch   orange/TASK-001-detached-work (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
@@ -207,7 +207,7 @@ fn a_default_branch_of_another_name_is_found() {
     created TASK-001 On the trunk
       branch   orange/TASK-001-on-the-trunk (not made yet) from trunk@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch trunk); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
@@ -238,7 +238,7 @@ fn spaces_and_other_letters_in_a_path() {
     created TASK-001 Reifen lassen
       branch   orange/TASK-001-reifen-lassen (not made yet) from main@[HASH]
       file     [HOME]/tasks/Mein-Käse--neu/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project Mein-Käse--neu at [TMP]/Mein Käse (neu) (default branch main); 5 workspaces; change it with `orange project update Mein-Käse--neu --pool-size N`
     ");
@@ -260,7 +260,7 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
     created TASK-001 Start from the remote
       branch   orange/TASK-001-start-from-the-remote (not made yet) from origin/main@[HASH], fetched now; your local main has 2 commits that are not in it
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-001
+    next: orange spawn TASK-001
     ------- stderr -------
     note: registered project shop at [TMP]/shop (default branch main); 5 workspaces; change it with `orange project update shop --pool-size N`
     ");
@@ -273,6 +273,6 @@ fn local_commits_that_the_remote_does_not_have_are_told() {
     created TASK-003 Begin here
       branch   from-local (not made yet) from main@[HASH]
       file     [HOME]/tasks/shop/[ID]/TASK.md
-    next: orange task spawn TASK-003
+    next: orange spawn TASK-003
     ");
 }

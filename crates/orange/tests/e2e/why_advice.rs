@@ -100,7 +100,7 @@ fn what_keeps_a_task_from_starting() {
     let blocker = by_hand(&env, "blocker");
     env.update(&task, &["--add-blocker", &blocker.key]).ok();
     // It was made to be started by a person: then it waits for its turn.
-    let spawn = format!("orange task spawn {}", task.key);
+    let spawn = format!("orange spawn {}", task.key);
     assert_eq!(why(&env, &task)["next"], spawn.as_str());
     env.say(&["task", "cancel", &blocker.id, "--yes"]).ok();
     let removed = follow(&env, &task);
@@ -126,7 +126,7 @@ fn what_keeps_a_task_from_starting() {
     let script = env.script("later", "worker:\n  - wait for: {file: never}\n");
     let later = env.create(["later", "Later", "--harness", &script, "--no-spawn"]);
     let queued = follow(&env, &later);
-    assert_eq!(queued, format!("orange task spawn {}", later.key));
+    assert_eq!(queued, format!("orange spawn {}", later.key));
     let forced = moves_to(&env, &later, "planning");
     assert!(forced.ends_with(" --force"), "{forced}");
 }
@@ -152,7 +152,7 @@ fn agents_that_are_alive_and_agents_that_are_gone() {
     env.until_status(&asked, "clarification");
     env.until_idle(&asked, "worker");
     let send = follow(&env, &asked);
-    assert!(send.starts_with("orange task answer "), "{send}");
+    assert!(send.starts_with("orange answer "), "{send}");
     env.until_told(&asked, "go on");
     env.until_status(&asked, "planning");
     // The same question of an agent that is dead: the answer starts it again.
@@ -169,7 +169,7 @@ fn agents_that_are_alive_and_agents_that_are_gone() {
     let because = told["because"].as_str().unwrap();
     assert!(!because.contains("waits for your answer"), "{because}");
     let again = moves_to(&env, &asked, "planning");
-    assert!(again.starts_with("orange task answer "), "{again}");
+    assert!(again.starts_with("orange answer "), "{again}");
     env.until("it goes on", || env.prompts(&asked).len() == 2);
 }
 
@@ -188,7 +188,7 @@ fn a_reviewer_that_was_killed_is_back_before_anybody_is_told_to_start_it() {
         !fs::exists(format!("/proc/{run}")).unwrap()
     });
     let next = follow(&env, &task);
-    assert!(next.starts_with("orange task attach "), "{next}");
+    assert!(next.starts_with("orange attach "), "{next}");
     assert_eq!(env.prompts(&task), ["worker", "reviewer", "reviewer"]);
 }
 
@@ -231,7 +231,7 @@ fn a_merge_with_a_concern_is_never_what_comes_next() {
     for task in [&failed, &later, &dirty, &torn] {
         let told = why(&env, task);
         let next = moves_to(&env, task, "working");
-        assert!(next.starts_with("orange task request-changes "), "{told}");
+        assert!(next.starts_with("orange request-changes "), "{told}");
     }
     // A person's own word is no review, and the check has not seen the newest commit.
     let unseen = worked_on(&env, "unseen", "e.txt");
@@ -270,9 +270,9 @@ fn a_check_without_a_result_is_to_be_run_again() {
     let told = why(&env, &task);
     let because = told["because"].as_str().unwrap();
     assert!(because.contains("has no result"), "{told}");
-    assert_eq!(follow(&env, &task), "orange task verify TASK-001");
+    assert_eq!(follow(&env, &task), "orange verify TASK-001");
     assert_eq!(task.last("task.verified")["result"]["outcome"], "passed");
-    assert_eq!(moves_to(&env, &task, "done"), "orange task merge TASK-001");
+    assert_eq!(moves_to(&env, &task, "done"), "orange merge TASK-001");
 }
 
 #[test]
@@ -285,10 +285,7 @@ fn children_damage_and_hooks_that_failed() {
     env.bring_on(&parent, "working");
     let child = env.create(["child", "Part", "--parent", &parent.key, "--no-spawn"]);
     env.move_to(&parent, "delegated").ok();
-    assert_eq!(
-        follow(&env, &parent),
-        format!("orange task why {}", child.key)
-    );
+    assert_eq!(follow(&env, &parent), format!("orange why {}", child.key));
     env.say(&["task", "cancel", &child.id, "--yes"]).ok();
     moves_to(&env, &parent, "working");
     let damaged = by_hand(&env, "damaged");
@@ -304,7 +301,7 @@ fn children_damage_and_hooks_that_failed() {
     env.say(&["task", "spawn", &unready.id]).fails_with(1);
     env.say(&["config", "set", "workspace.setup", "true"]).ok();
     let retry = follow(&env, &unready);
-    assert!(retry.starts_with("orange task retry-hooks "), "{retry}");
+    assert!(retry.starts_with("orange retry-hooks "), "{retry}");
     assert_eq!(env.attention(&unready), "");
 }
 
@@ -323,7 +320,7 @@ fn doctor_names_the_agents_that_went_with_tmux() {
         .fails_with(1)
         .says("shop:TASK-001")
         .says("its worker crashed")
-        .says("orange task why TASK-001");
+        .says("orange why TASK-001");
     let next = follow(&env, &task);
     assert!(next.contains(" respawn "), "{next}");
     env.say(&["doctor"]).ok();

@@ -38,7 +38,7 @@ fn setup_fails() {
         .says("could not take a slot")
         .says("exit code 3")
         .says("oh dear")
-        .says("orange task retry-hooks TASK-001");
+        .says("orange retry-hooks TASK-001");
     assert!(log(&task, "setup.log").contains("oh dear"));
     // The task is where it went, and has its slot.
     let shown = env.show(&task);

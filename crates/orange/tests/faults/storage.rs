@@ -202,7 +202,7 @@ fn every_shortage(
         if output.status.success() {
             return room;
         }
-        if String::from_utf8_lossy(&output.stderr).contains("task retry-hooks") {
+        if String::from_utf8_lossy(&output.stderr).contains("orange retry-hooks") {
             // Git does not always say that there was no room.
             assert_eq!(output.status.code(), Some(1), "{label}: {}", told(&output));
             home.ok(&["task", "retry-hooks", "TASK-001"]);

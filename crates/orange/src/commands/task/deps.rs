@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// Show what a task waits for and what waits for it
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  orange task deps TASK-003\n  orange task deps TASK-003 --tree\n  orange task deps TASK-003 --graph > deps.mmd"
+    after_help = "Examples:\n  orange deps TASK-003\n  orange deps TASK-003 --tree\n  orange deps TASK-003 --graph > deps.mmd"
 )]
 pub(crate) struct DepsArgs {
     /// The task (default: the one you are in)

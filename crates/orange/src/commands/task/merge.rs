@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 /// Merge a task's work into its target, and end the task
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Your checkouts are never switched, reset or cleaned: the merge is computed from commits, and a target that is checked out somewhere is only fast-forwarded there. A conflict changes nothing. Where there is a remote, the target is pushed first, so what the remote refuses changes nothing here either.\n\nExamples:\n  orange task merge TASK-001\n  orange task merge TASK-001 --strategy rebase\n  orange task merge TASK-001 --no-push\n  orange task merge TASK-001 --force     unreviewed, or the check failed"
+    after_help = "Your checkouts are never switched, reset or cleaned: the merge is computed from commits, and a target that is checked out somewhere is only fast-forwarded there. A conflict changes nothing. Where there is a remote, the target is pushed first, so what the remote refuses changes nothing here either.\n\nExamples:\n  orange merge TASK-001\n  orange merge TASK-001 --strategy rebase\n  orange merge TASK-001 --no-push\n  orange merge TASK-001 --force     unreviewed, or the check failed"
 )]
 pub(crate) struct MergeArgs {
     /// The task (default: the one you are in)

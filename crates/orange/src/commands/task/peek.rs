@@ -40,10 +40,10 @@ back as the task does, unless --role says whose window; it ends when no agent fo
 Ctrl-C.
 
 Examples:
-  orange task peek TASK-001
-  orange task peek TASK-001 --lines 200
-  orange task peek TASK-001 --screen
-  orange task peek TASK-001 --follow")]
+  orange peek TASK-001
+  orange peek TASK-001 --lines 200
+  orange peek TASK-001 --screen
+  orange peek TASK-001 --follow")]
 pub(crate) struct PeekArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
@@ -214,7 +214,7 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
     signals.obey();
     if ended {
         output::note(&format!(
-            "{last} has ended; `orange task peek` shows its last screen"
+            "{last} has ended; `orange peek` shows its last screen"
         ));
     }
     outcome

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// Print the folder of a task's worktree
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  cd \"$(orange task path TASK-001)\"\n  orange task path TASK-001 --task      where its TASK.md lies"
+    after_help = "Examples:\n  cd \"$(orange path TASK-001)\"\n  orange path TASK-001 --task      where its TASK.md lies"
 )]
 pub(crate) struct PathArgs {
     /// The task (default: the one you are in)
@@ -33,7 +33,7 @@ pub(crate) struct PathArgs {
 /// Open a task's worktree in your editor
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The editor is VISUAL, or else EDITOR; it may have arguments.\n\nExamples:\n  orange task open TASK-001\n  orange task open TASK-001 --with \"code -n\""
+    after_help = "The editor is VISUAL, or else EDITOR; it may have arguments.\n\nExamples:\n  orange open TASK-001\n  orange open TASK-001 --with \"code -n\""
 )]
 pub(crate) struct OpenArgs {
     /// The task (default: the one you are in)
@@ -47,7 +47,7 @@ pub(crate) struct OpenArgs {
 /// Start a shell in a task's worktree
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The shell is SHELL, or else /bin/sh; its exit code is the command's.\n\nExample:\n  orange task shell TASK-001"
+    after_help = "The shell is SHELL, or else /bin/sh; its exit code is the command's.\n\nExample:\n  orange shell TASK-001"
 )]
 pub(crate) struct ShellArgs {
     /// The task (default: the one you are in)
@@ -58,7 +58,7 @@ pub(crate) struct ShellArgs {
 /// Run a command in a task's worktree
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Its exit code is the command's own; 127 if there is no such command.\n\nExamples:\n  orange task exec TASK-001 -- git log --oneline -3\n  orange task exec -- make test         inside a workspace: its task"
+    after_help = "Its exit code is the command's own; 127 if there is no such command.\n\nExamples:\n  orange exec TASK-001 -- git log --oneline -3\n  orange exec -- make test         inside a workspace: its task"
 )]
 pub(crate) struct ExecArgs {
     /// The task (default: the one you are in)
@@ -90,7 +90,7 @@ pub(crate) fn open(session: &Session, args: &OpenArgs) -> Result<()> {
     let editor = args.with.clone().or_else(program::editor);
     let editor = editor.filter(|editor| !editor.is_empty()).ok_or_else(|| {
         err!(Usage, "there is no editor to open it with")
-            .hint("set VISUAL or EDITOR, or name one: `orange task open --with \"code -n\"`")
+            .hint("set VISUAL or EDITOR, or name one: `orange open --with \"code -n\"`")
     })?;
     let program = Program::from_line(&editor).with(&folder);
     hand_over(session, program.in_folder(&folder).for_a_person())

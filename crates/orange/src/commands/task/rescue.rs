@@ -17,7 +17,7 @@ use std::fmt::Write;
 pub(crate) enum RescueCommand {
     /// List a task's rescues
     #[command(
-        after_help = "Examples:\n  orange task rescue list TASK-001\n  orange task rescue list TASK-001 --json"
+        after_help = "Examples:\n  orange rescue list TASK-001\n  orange rescue list TASK-001 --json"
     )]
     List {
         /// The task, a deleted one too (default: the one you are in)
@@ -26,12 +26,12 @@ pub(crate) enum RescueCommand {
     },
     /// Show what a rescue holds
     #[command(
-        after_help = "Examples:\n  orange task rescue show TASK-001\n  orange task rescue show TASK-001 20261115T1138"
+        after_help = "Examples:\n  orange rescue show TASK-001\n  orange rescue show TASK-001 20261115T1138"
     )]
     Show(ShowArgs),
     /// Bring back what a rescue holds
     #[command(
-        after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch nor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange task rescue restore TASK-001 latest\n  orange task rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
+        after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch nor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange rescue restore TASK-001 latest\n  orange rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
     )]
     Restore(RestoreArgs),
 }

@@ -16,7 +16,7 @@ use orange_engine::views::results::Landing;
 /// End a task whose work is in another way: squashed, picked, done by hand, not needed any more (→ done)
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more. The branch stays, and what is not committed is saved.\n\nExamples:\n  orange task resolve TASK-001 --message \"squashed into main\"\n  orange task resolve TASK-001 --message \"not needed any more\" --yes"
+    after_help = "For work that was squashed, picked or merged elsewhere, done by hand, or is not needed any more. The branch stays, and what is not committed is saved.\n\nExamples:\n  orange resolve TASK-001 --message \"squashed into main\"\n  orange resolve TASK-001 --message \"not needed any more\" --yes"
 )]
 pub(crate) struct ResolveArgs {
     /// The task (default: the one you are in)

@@ -34,7 +34,7 @@ use std::fmt::Write;
 /// Show a task with its fields, links, hooks and text
 #[derive(Debug, Args)]
 #[command(
-    after_help = "On a terminal it fits one screen: --full shows all fields and all of its text. The last lines say why the task is where it is.\n\nExamples:\n  orange task show TASK-001\n  orange task show TASK-001 --full | less\n  orange task show shop:TASK-001 --json | jq .task.status\n  orange task show --history       inside a workspace: its task, all events"
+    after_help = "On a terminal it fits one screen: --full shows all fields and all of its text. The last lines say why the task is where it is.\n\nExamples:\n  orange show TASK-001\n  orange show TASK-001 --full | less\n  orange show shop:TASK-001 --json | jq .task.status\n  orange show --history       inside a workspace: its task, all events"
 )]
 pub(crate) struct ShowArgs {
     /// The task (default: the one you are in)
@@ -135,7 +135,7 @@ fn to_text(detail: &TaskDetail, args: &ShowArgs, last: &str) -> String {
         lines => format!("{} of its text and ", counted(lines, "more line")),
     };
     let more = format!(
-        "… {more}all fields: orange task show {} --full",
+        "… {more}all fields: orange show {} --full",
         task_name(&task.name())
     );
     let _ = writeln!(text, "{}", palette.paint(Style::Dim, &more));

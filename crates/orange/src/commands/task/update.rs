@@ -25,10 +25,10 @@ use std::fmt::Write;
 An empty value clears a field: --target-branch \"\".
 
 Examples:
-  orange task update TASK-001 --status planning
-  orange task update TASK-001 --summary \"Add a login form\" --priority high
-  orange task update TASK-002 --add-blocker TASK-001
-  orange task update --status working        inside a workspace: its task")]
+  orange update TASK-001 --status planning
+  orange update TASK-001 --summary \"Add a login form\" --priority high
+  orange update TASK-002 --add-blocker TASK-001
+  orange update --status working        inside a workspace: its task")]
 pub(crate) struct UpdateArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
@@ -103,7 +103,7 @@ impl UpdateArgs {
 /// Hand the work over for review (working → agent-review)
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Needs a `## Handoff` section in TASK.md with at least a DONE: or REMAINING: line.\n\nExample:\n  orange task complete TASK-001"
+    after_help = "Needs a `## Handoff` section in TASK.md with at least a DONE: or REMAINING: line.\n\nExample:\n  orange complete TASK-001"
 )]
 pub(crate) struct CompleteArgs {
     /// The task (default: the one you are in)
@@ -113,9 +113,7 @@ pub(crate) struct CompleteArgs {
 
 /// Ask for help (→ stuck)
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  orange task stuck TASK-001 --reason \"the API key is missing\""
-)]
+#[command(after_help = "Example:\n  orange stuck TASK-001 --reason \"the API key is missing\"")]
 pub(crate) struct StuckArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Open))]
@@ -128,7 +126,7 @@ pub(crate) struct StuckArgs {
 /// Try again what failed after the last status change
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orange task retry-hooks TASK-001      when a setup command failed, say"
+    after_help = "Example:\n  orange retry-hooks TASK-001      when a setup command failed, say"
 )]
 pub(crate) struct RetryHooksArgs {
     /// The task (default: the one you are in)

@@ -16,7 +16,7 @@ use std::io::{IsTerminal, stderr};
 /// Check a task's work with its repository's verify.command
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The commit that its branch is at is checked out in a worktree of its own, and the commands run there. A commit that was checked before is not checked again. After a failure the base is checked too, and what fails there as well is named.\n\nExamples:\n  orange task verify TASK-001\n  orange task verify TASK-001 --again      whatever is known of its commit"
+    after_help = "The commit that its branch is at is checked out in a worktree of its own, and the commands run there. A commit that was checked before is not checked again. After a failure the base is checked too, and what fails there as well is named.\n\nExamples:\n  orange verify TASK-001\n  orange verify TASK-001 --again      whatever is known of its commit"
 )]
 pub(crate) struct VerifyArgs {
     /// The task (default: the one you are in)

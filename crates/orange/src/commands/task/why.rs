@@ -13,7 +13,7 @@ use serde::Serialize;
 
 /// Say why a task is where it is and what moves it on
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  orange task why TASK-002\n  orange task why TASK-002 --json")]
+#[command(after_help = "Examples:\n  orange why TASK-002\n  orange why TASK-002 --json")]
 pub(crate) struct WhyArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]

@@ -34,7 +34,7 @@ pub(crate) const USUAL: Situation = Situation {
     of: &[],
     before: "\
 orange new 'Add a login form'
-orange task wait TASK-001 --for reviewing
+orange wait TASK-001 --for reviewing
 orange new 'Log out' --blocked-by TASK-001
 orange new 'Fix the menu' --blocked-by TASK-002",
     stand_ins: &[],
@@ -50,7 +50,7 @@ pub(crate) const SITUATIONS: &[Situation] = &[
     },
     Situation {
         name: "pending",
-        of: &["task spawn", "--status planning", "run --ready"],
+        of: &["orange spawn", "--status planning", "run --ready"],
         before: "\
 orange new 'Add a login form' --no-spawn
 orange new 'Log out' --no-spawn",
@@ -61,17 +61,17 @@ orange new 'Log out' --no-spawn",
         of: &["--status working "],
         before: "\
 orange new 'Add a login form' --harness none
-printf '\\n## Plan\\n\\nAPPROACH: a form\\n' >>\"$(orange task path TASK-001)/TASK.md\"",
+printf '\\n## Plan\\n\\nAPPROACH: a form\\n' >>\"$(orange path TASK-001)/TASK.md\"",
         stand_ins: &[],
     },
     Situation {
         name: "working",
-        of: &["task complete", "task stuck"],
+        of: &["orange complete", "orange stuck"],
         before: "\
 orange new 'Add a login form' --harness none --review-harness none
-cd \"$(orange task path TASK-001)\"
+cd \"$(orange path TASK-001)\"
 printf '\\n## Plan\\n\\nAPPROACH: a form\\n' >>TASK.md
-orange task update --status working
+orange update --status working
 printf '\\n## Handoff\\n\\nDONE: a form\\n' >>TASK.md
 cd -",
         stand_ins: &[],
@@ -82,23 +82,23 @@ cd -",
         before: "\
 { sed '/^reviewer:/,$d' mine.yaml; printf 'reviewer:\\n  - wait for: {message: true}\\n'; } >../slow.yaml
 orange new 'Add a login form' --review-harness \"sim:$(realpath ../slow.yaml)\"
-until orange task show TASK-001 --json | grep -q '\"status\":\"agent-review\"'; do sleep 0.05; done
-until orange task peek TASK-001 --role reviewer; do sleep 0.05; done",
+until orange show TASK-001 --json | grep -q '\"status\":\"agent-review\"'; do sleep 0.05; done
+until orange peek TASK-001 --role reviewer; do sleep 0.05; done",
         stand_ins: &[],
     },
     Situation {
         name: "over",
-        of: &["--from TASK-001", "task delete"],
+        of: &["--from TASK-001", "orange delete"],
         before: "\
 orange new 'Add a login form' --harness none
-echo work >\"$(orange task path TASK-001)/login.txt\"
+echo work >\"$(orange path TASK-001)/login.txt\"
 orange new 'Add a menu' --harness none
-orange task cancel TASK-001 TASK-002 --yes",
+orange cancel TASK-001 TASK-002 --yes",
         stand_ins: &[],
     },
     Situation {
         name: "rescued",
-        of: &["task rescue"],
+        of: &["orange rescue"],
         before: "\
 orange new 'Add a login form' --harness none
 saved TASK-001 2026-11-15 11:38:20 login.txt",
@@ -106,7 +106,7 @@ saved TASK-001 2026-11-15 11:38:20 login.txt",
     },
     Situation {
         name: "asked for words",
-        of: &["task answer TASK-001 \"the blue one\""],
+        of: &["orange answer TASK-001 \"the blue one\""],
         before: "\
 cat >../asks <<'END'
 #!/bin/sh
@@ -117,7 +117,7 @@ END
 chmod +x ../asks
 printf 'harness:\\n  mine:\\n    command: [%s, \"{prompt_file}\"]\\n    signals: true\\n' \"$(realpath ../asks)\" >>~/orange/config.yaml
 orange new 'Add a login form' --harness mine
-until orange task answer TASK-001; do sleep 0.05; done",
+until orange answer TASK-001; do sleep 0.05; done",
         stand_ins: &[],
     },
     Situation {
@@ -126,7 +126,7 @@ until orange task answer TASK-001; do sleep 0.05; done",
         before: "\
 printf 'harness:\\n  mine:\\n    command: [asking, npm test]\\n    like: claude\\n' >>~/orange/config.yaml
 orange new 'Add a login form' --harness mine --permissions ask
-until orange task answer TASK-001; do sleep 0.05; done",
+until orange answer TASK-001; do sleep 0.05; done",
         stand_ins: &[],
     },
     Situation {
@@ -135,38 +135,38 @@ until orange task answer TASK-001; do sleep 0.05; done",
         before: "\
 printf 'harness:\\n  mine:\\n    command: [asking, npm test, make]\\n    like: claude\\n' >>~/orange/config.yaml
 orange new 'Add a login form' --harness mine --permissions ask
-until orange task answer TASK-001 --always; do sleep 0.05; done
-until orange task answer TASK-001 --always; do sleep 0.05; done",
+until orange answer TASK-001 --always; do sleep 0.05; done
+until orange answer TASK-001 --always; do sleep 0.05; done",
         stand_ins: &[],
     },
     Situation {
         name: "asked for permission",
-        of: &["task answer"],
+        of: &["orange answer"],
         before: "\
 printf 'worker:\\n  - ask permission: May I deploy?\\n  - wait for: {file: never}\\n' >../asks.yaml
 orange new 'Add a login form' --harness \"sim:$(realpath ../asks.yaml)\"
-until orange task answer TASK-001; do sleep 0.05; done",
+until orange answer TASK-001; do sleep 0.05; done",
         stand_ins: &[(
             "4f1c09ab27de",
-            "orange task answer TASK-001 | sed -n 's/.*--question \\([^ ]*\\).*/\\1/p'",
+            "orange answer TASK-001 | sed -n 's/.*--question \\([^ ]*\\).*/\\1/p'",
         )],
     },
     Situation {
         name: "crashed",
-        of: &["task respawn"],
+        of: &["orange respawn"],
         before: "\
 printf 'worker:\\n  - crash\\nworker attempt 2:\\n  - wait for: {file: never}\\n' >../crashes.yaml
 orange new 'Add a login form' --harness \"sim:$(realpath ../crashes.yaml)\"
-orange task wait TASK-001 --for needs-me",
+orange wait TASK-001 --for needs-me",
         stand_ins: &[],
     },
     Situation {
         name: "deleted",
-        of: &["task restore"],
+        of: &["orange restore"],
         before: "\
 orange new 'Add a login form' --harness none
-orange task cancel TASK-001 --yes
-orange task delete TASK-001 --yes",
+orange cancel TASK-001 --yes
+orange delete TASK-001 --yes",
         stand_ins: &[],
     },
     Situation {
@@ -201,13 +201,13 @@ git add .orange && git commit -q -m 'what is checked'",
     },
     Situation {
         name: "checks",
-        of: &["task verify"],
+        of: &["orange verify"],
         before: "\
 mkdir .orange && printf 'verify:\\n  command: make test\\n' >.orange/config.yaml
 git add .orange && git commit -q -m 'what is checked'
 orange project trust shop --yes
 orange new 'Add a login form'
-orange task wait TASK-001 --for reviewing",
+orange wait TASK-001 --for reviewing",
         stand_ins: &[],
     },
     Situation {
@@ -215,7 +215,7 @@ orange task wait TASK-001 --for reviewing",
         of: &["orange signal"],
         before: "\
 orange new 'Add a login form'
-orange task wait TASK-001 --for reviewing",
+orange wait TASK-001 --for reviewing",
         stand_ins: &[
             // As an agent's environment has it.
             (
@@ -225,7 +225,7 @@ orange task wait TASK-001 --for reviewing",
             // Somebody has to answer.
             (
                 "--wait",
-                "echo '--wait & until orange task answer TASK-001 --deny; do sleep 0.05; done; wait $!'",
+                "echo '--wait & until orange answer TASK-001 --deny; do sleep 0.05; done; wait $!'",
             ),
         ],
     },

@@ -16,7 +16,7 @@ struct Stage {
 const ASKS: &str = "\
 printf 'harness:\\n  mine:\\n    command: [asking, npm install, npm test]\\n    like: claude\\n' >>~/orange/config.yaml
 orange new 'Add a login form' --harness mine --permissions ask
-until orange task answer TASK-001; do sleep 0.05; done";
+until orange answer TASK-001; do sleep 0.05; done";
 
 /// A remote that has what is committed.
 const REMOTE: &str = "\
@@ -39,7 +39,7 @@ for name in dear cheap; do
   harness=sim:$(realpath ../$name.yaml)
   orange new 'Green tea costs more' --harness \"$harness\" --review-harness \"$harness\"
 done
-orange task wait TASK-001 --for reviewing && orange task wait TASK-002 --for reviewing";
+orange wait TASK-001 --for reviewing && orange wait TASK-002 --for reviewing";
 
 /// What claude does with a login form, and with a request for changes.
 const LOGIN: &str = "\
@@ -87,7 +87,7 @@ orange new 'Add a login form' --harness \"$harness\" --review-harness \"$harness
 const QUESTION: &str = "\
 printf 'worker:\\n  - questions: In which currency?\\n  - status: clarification\\n  - repeat: forever\\n    steps:\\n      - end turn\\n' >../prices.yaml
 orange new 'Show the prices' --harness \"sim:$(realpath ../prices.yaml)\"
-orange task wait TASK-002 --for needs-me";
+orange wait TASK-002 --for needs-me";
 
 const STAGES: &[Stage] = &[
     Stage {
@@ -95,8 +95,8 @@ const STAGES: &[Stage] = &[
         bare: true,
         before: &[
             ("", LOGIN),
-            ("orange diff", "orange task wait TASK-001 --for reviewing"),
-            ("orange merge", "orange task wait TASK-001 --for reviewing"),
+            ("orange diff", "orange wait TASK-001 --for reviewing"),
+            ("orange merge", "orange wait TASK-001 --for reviewing"),
         ],
     },
     Stage {
@@ -107,7 +107,7 @@ const STAGES: &[Stage] = &[
             ("", QUESTION),
             (
                 "orange answer TASK-001 --always",
-                "until orange task answer TASK-001; do sleep 0.05; done",
+                "until orange answer TASK-001; do sleep 0.05; done",
             ),
         ],
     },
@@ -129,7 +129,7 @@ const STAGES: &[Stage] = &[
             ("", "echo 'Which tests are slow here?' >prompt.md"),
             (
                 "orange signal",
-                "orange new 'Add a login form' && orange task wait TASK-001 --for reviewing
+                "orange new 'Add a login form' && orange wait TASK-001 --for reviewing
 echo \"export PROMPT='go on' ORANGE_RUN_ID=$(basename ~/orange/runs/*)\" >>\"$BASH_ENV\"",
             ),
         ],
@@ -148,8 +148,8 @@ orange new 'Add a login form' --harness none --no-spawn",
             (
                 "orange rescue list",
                 "\
-cd \"$(orange task path TASK-001)\" && echo a >a && echo b >b && cd -
-orange task cancel TASK-001 --yes
+cd \"$(orange path TASK-001)\" && echo a >a && echo b >b && cd -
+orange cancel TASK-001 --yes
 orange new 'Log out' --harness none
 saved TASK-002 2026-11-15 12:29:32 menu.html",
             ),

@@ -29,7 +29,7 @@ impl Page {
         Page { path, help }
     }
 
-    /// `orange task create`.
+    /// `orange create`.
     pub(crate) fn name(&self) -> String {
         ["orange"]
             .into_iter()

@@ -32,8 +32,8 @@ echo '{"type":"agent_settled"}'"#,
 
 /// Saves a file of a task's worktree at a chosen time, as giving the slot back does: `saved TASK-001 DAY TIME FILE`.
 const SAVED: &str = r#"set -e
-id=$(basename "$(orange task path "$1" --task)")
-cd "$(orange task path "$1")"
+id=$(basename "$(orange path "$1" --task)")
+cd "$(orange path "$1")"
 echo work >"$4"
 git add "$4"
 commit=$(git commit-tree "$(git write-tree)" -p HEAD -m "rescue: release
@@ -236,8 +236,7 @@ impl World {
             if looks % 200 != 199 {
                 return false;
             }
-            let mut something =
-                self.shell(&["-c", "orange task create 'Something new' --no-spawn"]);
+            let mut something = self.shell(&["-c", "orange create 'Something new' --no-spawn"]);
             let done = something.current_dir(&self.folder).output().unwrap();
             assert!(done.status.success(), "{done:?}");
             return false;

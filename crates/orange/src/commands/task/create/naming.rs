@@ -150,7 +150,7 @@ impl Naming {
         let label = command::task_name(&task.name());
         (is_new && task.summary.is_empty()).then(|| {
             format!(
-                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange task cancel {label}`, then `orange new {}`",
+                "\"{word}\" is taken as the branch, and what is to be done is not said; if it is the summary: `orange cancel {label}`, then `orange new {}`",
                 command::word(&word)
             )
         })

@@ -95,7 +95,7 @@ pub(super) fn next(task: &Task, spawned: &[Event]) -> String {
     } else {
         "why"
     };
-    format!("next: orange task {verb} {}\n", task_name(&task.name()))
+    format!("next: orange {verb} {}\n", task_name(&task.name()))
 }
 
 /// Of a task that nobody has described: its agent begins with a question.
@@ -112,7 +112,7 @@ fn extras(task: &Task) -> Vec<String> {
     }
     if task.requires_ui_testing {
         lines.push(format!(
-            "testing  UI, by its words; else orange task update {} --ui-testing false",
+            "testing  UI, by its words; else orange update {} --ui-testing false",
             task_name(&task.name())
         ));
     }

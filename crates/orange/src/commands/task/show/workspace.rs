@@ -40,7 +40,7 @@ fn head_line(state: &WorkspaceState, task: &Task) -> (&'static str, String, Styl
         Head::Branch(name) if state.on_branch => ("  branch", name.clone(), Style::Plain),
         Head::Branch(name) => {
             let (own, label) = (&task.branch, task_name(&task.name()));
-            let way = format!("`orange task update {label} --branch` takes it over");
+            let way = format!("`orange update {label} --branch` takes it over");
             let line = format!("{name}, not the task's own {own}; {way}");
             ("  branch", line, Style::Yellow)
         }
