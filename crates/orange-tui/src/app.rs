@@ -14,6 +14,7 @@ pub use create::{FIELDS, Form};
 pub use inputs::{Changes, Effect, Input, Message, Undo};
 pub use overlays::{Choice, Choose, Compose, ComposeFor, Confirm, Overlay, found_actions};
 
+use crate::draw::layout::Layout;
 use crate::keymap::Keymap;
 use crate::theme::Theme;
 use crate::verbs::Outcome;
@@ -23,6 +24,7 @@ use orange_core::task::Status;
 use orange_core::text::Part;
 use orange_core::{Action, Text, Timestamp};
 use orange_engine::Error;
+use orange_engine::sessions::SessionState;
 use orange_engine::views::dashboard::{Focus, Overview, OverviewRow};
 use orange_engine::views::diff::DiffOf;
 use ratatui::crossterm::event::{
@@ -91,6 +93,26 @@ fn key_of(action: &Action) -> Option<KeyAction> {
     })
 }
 
+/// What stood on the screen last, and since when: a person can decide only about what they could read.
+#[derive(Debug, Default)]
+struct Drawn {
+    cursor: Option<(String, Instant)>,
+    /// A question of which nothing was cut off, by its task and its id.
+    question: Option<((String, String), Instant)>,
+}
+
+/// What was drawn before keeps the time since when it is.
+fn since<T: PartialEq>(
+    before: Option<(T, Instant)>,
+    now: Option<T>,
+    at: Instant,
+) -> Option<(T, Instant)> {
+    match (before, now) {
+        (Some((before, since)), Some(now)) if before == now => Some((now, since)),
+        (_, now) => now.map(|now| (now, at)),
+    }
+}
+
 /// A task, or a question of it, and what is written.
 type DraftKey = (String, &'static str);
 
@@ -150,8 +172,12 @@ pub struct App {
     submitted: HashMap<String, Form>,
     /// How many forms were sent.
     sent_forms: usize,
-    /// Since when the question that is shown is another one.
-    asked_at: Option<Instant>,
+    /// What stood on the screen last.
+    drawn: Drawn,
+    /// The cursor went to another task by itself, and nobody has seen it there yet.
+    is_moved: bool,
+    /// A task at the cursor that is listed no more.
+    gone: Option<String>,
     needed: Option<usize>,
     pub now: Timestamp,
     pub size: (u16, u16),
@@ -212,7 +238,9 @@ impl App {
             forms: Vec::new(),
             submitted: HashMap::new(),
             sent_forms: 0,
-            asked_at: None,
+            drawn: Drawn::default(),
+            is_moved: false,
+            gone: None,
             needed: None,
             now: Timestamp::now(),
             size,
@@ -239,6 +267,39 @@ impl App {
         self.overview.rows.iter().find(|row| row.folder == cursor)
     }
 
+    /// The selected task where it is drawn: keys act on no other.
+    pub fn at_hand(&self) -> Option<&OverviewRow> {
+        let is_drawn = |row: &&OverviewRow| self.view != View::Inbox || self.is_in_inbox(row);
+        self.selected().filter(is_drawn)
+    }
+
+    /// Tasks that the search and the filter let through, and the one at the cursor.
+    pub fn narrowed_rows(&self) -> impl Iterator<Item = &OverviewRow> {
+        let rows = self.overview.rows.iter();
+        rows.filter(|row| {
+            self.narrowed.holds(row) || self.cursor.as_deref() == Some(row.folder.as_str())
+        })
+    }
+
+    /// Whether a task is listed no more and stays only until the cursor leaves it.
+    pub fn is_gone(&self, row: &OverviewRow) -> bool {
+        self.gone.as_deref() == Some(row.folder.as_str())
+    }
+
+    /// A task that is gone for another reason than that it has been over for long.
+    pub fn is_deleted(&self, row: &OverviewRow) -> bool {
+        self.is_gone(row) && row.status.is_none()
+    }
+
+    /// A frame was drawn: what is on the screen now can be read.
+    pub fn was_drawn(&mut self, at: Instant) {
+        let cursor = self.at_hand().map(|row| row.folder.clone());
+        self.drawn.cursor = since(self.drawn.cursor.take(), cursor.clone(), at);
+        let open = crate::draw::layout::whole_question(self);
+        let question = open.and_then(|open| Some((cursor?, open.question.id.clone())));
+        self.drawn.question = since(self.drawn.question.take(), question, at);
+    }
+
     /// The details of the selected task, once they are there.
     pub fn focused(&self) -> Option<&Focus> {
         let cursor = self.cursor.as_deref()?;
@@ -248,11 +309,19 @@ impl App {
     /// The folders of tasks that are not over.
     pub fn open_folders(&self) -> Vec<String> {
         let is_over = |row: &OverviewRow| row.status.is_some_and(Status::is_over);
-        let rows = self.overview.rows.iter().filter(|row| !is_over(row));
+        let rows = self.overview.rows.iter();
+        let rows = rows.filter(|row| !is_over(row) && !self.is_gone(row));
         rows.map(|row| row.folder.clone()).collect()
     }
 
     pub fn update(&mut self, input: Input, at: Instant) -> Vec<Effect> {
+        let effects = self.updated(input, at);
+        // A message or a question takes lines from the list.
+        self.keep_visible();
+        effects
+    }
+
+    fn updated(&mut self, input: Input, at: Instant) -> Vec<Effect> {
         match input {
             Input::Key(key) if key.kind != KeyEventKind::Release => {
                 self.offset = None;
@@ -272,13 +341,6 @@ impl App {
                 if self.cursor.as_ref() == Some(&folder) {
                     match *loaded {
                         Ok(focus) => {
-                            let asked = |focus: &Focus| {
-                                let open = focus.questions.first();
-                                open.map(|open| open.question.id.clone())
-                            };
-                            if self.focused().map(asked) != Some(asked(&focus)) {
-                                self.asked_at = Some(at);
-                            }
                             self.focus_problem = None;
                             self.focus = Some(focus);
                         }
@@ -408,22 +470,48 @@ impl App {
         self.loaded = true;
         let before = self.needed.replace(overview.needs_me);
         let more_need = before.is_some_and(|before| overview.needs_me > before);
+        let cursor = self.cursor.clone();
+        let in_inbox = self.place_in_inbox();
+        let gone = self.gone_row(&overview);
+        self.gone = gone.as_ref().map(|row| row.folder.clone());
         self.overview = overview;
         if !self.marked.is_empty() {
             let rows = self.overview.rows.iter();
             let known: BTreeSet<&String> = rows.map(|row| &row.folder).collect();
             self.marked.retain(|folder| known.contains(folder));
         }
+        self.overview.rows.extend(gone);
         self.now = Timestamp::now();
         self.rebuild();
         self.tell_of_moves();
+        if self.view == View::Inbox && self.place_in_inbox().is_none() {
+            self.go_to_inbox(in_inbox.unwrap_or(0));
+        }
+        self.is_moved |= self.cursor != cursor;
         let mut effects: Vec<Effect> = more_need.then_some(Effect::Bell).into_iter().collect();
         effects.extend(self.focus_effects());
         effects
     }
 
+    /// The row of the task at the cursor that new rows do not have. It stays, and no other one comes under the person's fingers.
+    fn gone_row(&self, new: &Overview) -> Option<OverviewRow> {
+        let row = self.selected()?;
+        if new.rows.iter().any(|known| known.folder == row.folder) {
+            return None;
+        }
+        let mut row = row.clone();
+        (row.needs_me, row.note, row.session, row.slot) = (false, None, SessionState::None, None);
+        if !row.status.is_some_and(Status::is_terminal) {
+            (row.status, row.word) = (None, "gone".to_owned());
+        }
+        Some(row)
+    }
+
     /// Puts the lines together anew. The cursor keeps its task and its place on the screen.
     fn rebuild(&mut self) {
+        if let Some(gone) = self.gone.take_if(|gone| self.cursor.as_ref() != Some(gone)) {
+            self.overview.rows.retain(|row| row.folder != gone);
+        }
         let place = self.lines.place_of(self.cursor.as_deref());
         let offset = place.map(|place| place.saturating_sub(self.lines.top));
         self.lines.fill(
@@ -454,6 +542,9 @@ impl App {
             self.forget_details();
         }
         self.rebuild();
+        if self.view == View::Inbox && self.place_in_inbox().is_none() {
+            self.go_to_inbox(0);
+        }
     }
 
     /// The cursor keeps its place on the screen as far as there is room: a list that was larger for a moment looks as before.
@@ -469,14 +560,15 @@ impl App {
     }
 
     fn keep_visible(&mut self) {
-        let page = crate::draw::list_height(self.size);
-        self.lines.show(self.cursor.as_deref(), page);
+        let layout = Layout::of(self, self.size);
+        self.lines.show(self.cursor.as_deref(), layout.page);
     }
 
     fn forget_details(&mut self) {
         (self.focus, self.screen, self.changes) = (None, None, None);
         self.pause = 0;
         self.focus_problem = None;
+        self.diff_of = DiffOf::Work;
         self.scroll = 0;
     }
 
@@ -485,13 +577,29 @@ impl App {
             return Vec::new();
         }
         self.cursor = folder;
+        self.is_moved = false;
         self.forget_details();
-        // A row that the filter holds no more stays only as long as the cursor is on it.
-        if self.lines.has_stray() {
+        if self.view == View::Inbox && self.place_in_inbox().is_none() {
+            self.view = View::List;
+        }
+        // A row that the filter holds no more, or that is gone, stays only as long as the cursor is on it.
+        if self.lines.has_stray() || self.gone.is_some() {
             self.rebuild();
         }
+        self.unhide();
         self.keep_visible();
         self.focus_effects()
+    }
+
+    /// What is selected is drawn, whatever is folded or filtered.
+    fn unhide(&mut self) {
+        if self.lines.place_of(self.cursor.as_deref()).is_some() {
+            return;
+        }
+        if let Some(project) = self.selected().map(|row| row.project.clone()) {
+            self.folded.remove(&project);
+            self.rebuild();
+        }
     }
 
     fn focus_effects(&mut self) -> Vec<Effect> {
@@ -656,11 +764,14 @@ impl App {
                     None => Vec::new(),
                 }
             }
-            MouseEventKind::Down(MouseButton::Left)
-                if self.view == View::List && crate::draw::is_in_list(self.size, mouse) =>
-            {
-                let line = usize::from(mouse.row).saturating_sub(1) + self.lines.top;
-                let Some(folder) = self.lines.folder_at(line, &self.overview) else {
+            MouseEventKind::Down(MouseButton::Left) if self.view == View::List => {
+                let layout = Layout::of(self, self.size);
+                let line = layout.line_at(mouse.column, mouse.row);
+                let folder = line.and_then(|line| {
+                    let line = line + self.lines.top;
+                    self.lines.folder_at(line, &self.overview)
+                });
+                let Some(folder) = folder else {
                     return Vec::new();
                 };
                 let again = self.clicked.is_some_and(|(when, row)| {

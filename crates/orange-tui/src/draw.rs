@@ -2,6 +2,7 @@
 
 mod board;
 mod inbox;
+pub(crate) mod layout;
 mod list;
 pub(crate) mod overlay;
 pub(crate) mod panel;
@@ -10,11 +11,11 @@ mod task;
 use crate::app::marks::MARKED;
 use crate::app::offered::offered;
 use crate::app::{App, View};
+use layout::Layout;
 use orange_core::display::{clean_width, fitted};
 use orange_core::keys::KeyAction;
 use orange_core::naming::counted;
 use ratatui::Frame;
-use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -45,27 +46,6 @@ pub fn preview_side((columns, rows): (u16, u16)) -> Option<Side> {
     }
 }
 
-/// Whether a click is on a line of the list.
-pub fn is_in_list(size: (u16, u16), mouse: MouseEvent) -> bool {
-    let (width, height) = match preview_side(size) {
-        Some(Side::Right) => (size.0 * 11 / 20, size.1.saturating_sub(3)),
-        Some(Side::Below) => (size.0, size.1.saturating_sub(3) / 2),
-        None => (size.0, size.1.saturating_sub(3)),
-    };
-    (1..=height).contains(&mouse.row) && mouse.column < width
-}
-
-/// How many lines of the list are surely visible.
-pub fn list_height(size: (u16, u16)) -> usize {
-    let body = size.1.saturating_sub(3);
-    let height = match preview_side(size) {
-        Some(Side::Right) => body,
-        Some(Side::Below) => body / 2,
-        None => body.saturating_sub(QUESTION).max(body.min(3)),
-    };
-    usize::from(height).max(1)
-}
-
 /// Nothing can be shown there, so no key but those that leave may do anything.
 pub fn is_too_small((columns, rows): (u16, u16)) -> bool {
     columns < LEAST.0 || rows < LEAST.1
@@ -81,23 +61,19 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) {
         app.theme.finish(frame.buffer_mut());
         return;
     }
-    let line = |row: u16| Rect::new(0, row, area.width, 1);
-    let body = Rect::new(0, 1, area.width, area.height - 3);
-    frame.render_widget(header(app, area.width.into()), line(0));
+    let size = (area.width, area.height);
+    let layout = Layout::of(app, size);
+    let (body, told) = (layout.body, layout.told);
+    frame.render_widget(header(app, area.width.into()), Rect { height: 1, ..area });
     match app.view {
-        View::List => list::draw(frame, app, body),
+        View::List => list::draw(frame, app, &layout),
         View::Inbox => inbox::draw(frame, app, body),
         View::Board => board::draw(frame, app, body),
         View::Task => task::draw(frame, app, body),
     }
-    let told = message(app, area.width.into());
-    let height = u16::try_from(told.len())
-        .unwrap_or(1)
-        .clamp(1, area.height - 2);
-    let told_in = Rect::new(0, area.height - 1 - height, area.width, height);
-    frame.render_widget(Clear, told_in);
-    frame.render_widget(Paragraph::new(told), told_in);
-    frame.render_widget(footer(app, area.width.into()), line(area.height - 1));
+    frame.render_widget(Clear, told);
+    frame.render_widget(Paragraph::new(message(app, area.width.into())), told);
+    frame.render_widget(footer(app, area.width.into()), layout.footer);
     if let Some(overlay) = &app.overlay {
         overlay::draw(frame, app, overlay, body);
     }
@@ -210,7 +186,7 @@ fn message(app: &App, width: usize) -> Vec<Line<'static>> {
 /// The keys that work on the selected task now, or on those that are marked, as far as there is room.
 fn footer_keys(app: &App, width: usize) -> Vec<(KeyAction, Vec<Span<'static>>)> {
     let mut keys: Vec<(KeyAction, &'static str)> = app
-        .selected()
+        .at_hand()
         .map(|row| offered(row, app.focused()))
         .unwrap_or_default();
     if app.acts_on_marks() {

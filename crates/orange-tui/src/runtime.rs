@@ -218,6 +218,7 @@ impl Dashboard {
         self.is_dirty = false;
         let app = &self.app;
         self.terminal.screen.draw(|frame| draw::draw(frame, app))?;
+        self.app.was_drawn(Instant::now());
         Ok(())
     }
 

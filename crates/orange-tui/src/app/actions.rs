@@ -5,8 +5,6 @@ use super::offered::{self, Go};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::rows::{COLUMNS, Narrowed, column};
 use super::{App, Effect, Overlay, Tab, Undo, View};
-use crate::draw::panel::wrapped;
-use crate::draw::{Side, preview_side};
 use crate::verbs::Verb;
 use orange_core::allow_rule::Scope;
 use orange_core::exit::role_of;
@@ -14,6 +12,7 @@ use orange_core::keys::KeyAction;
 use orange_core::workflow::{Intent, Role, Workflow};
 use orange_engine::views::dashboard::OverviewRow;
 use orange_engine::views::diff::DiffOf;
+use orange_engine::views::results::OpenQuestion;
 use std::time::Instant;
 
 impl App {
@@ -108,16 +107,39 @@ impl App {
         self.select(to)
     }
 
-    /// What needs the person in all projects, the longest wait first.
+    /// What needs the person and is looked for, in all projects, the longest wait first.
     pub fn inbox(&self) -> Vec<&OverviewRow> {
-        let mut rows: Vec<&OverviewRow> = self
-            .overview
-            .rows
-            .iter()
-            .filter(|row| row.needs_me)
-            .collect();
-        rows.sort_by_key(|row| (row.since, row.label.clone()));
+        let mut rows = self.needing();
+        rows.retain(|row| self.narrowed.holds(row));
         rows
+    }
+
+    fn needing(&self) -> Vec<&OverviewRow> {
+        let rows = self.overview.rows.iter();
+        let mut rows: Vec<&OverviewRow> = rows.filter(|row| row.needs_me).collect();
+        rows.sort_by_cached_key(|row| (row.since, row.label.clone()));
+        rows
+    }
+
+    pub(super) fn is_in_inbox(&self, row: &OverviewRow) -> bool {
+        row.needs_me && self.narrowed.holds(row)
+    }
+
+    pub(super) fn place_in_inbox(&self) -> Option<usize> {
+        let cursor = self.cursor.as_deref()?;
+        let inbox = self.inbox();
+        inbox.iter().position(|row| row.folder == cursor)
+    }
+
+    /// Puts the cursor on what is at that place of the inbox, or on the last one.
+    pub(super) fn go_to_inbox(&mut self, place: usize) {
+        let inbox = self.inbox();
+        let last = inbox.len().saturating_sub(1);
+        let found = inbox.get(place.min(last)).map(|row| row.folder.clone());
+        if found.is_some() {
+            self.cursor = found;
+            self.forget_details();
+        }
     }
 
     /// How many lines the text of the open tab has; the drawing cuts what is too far.
@@ -205,8 +227,7 @@ impl App {
             } else {
                 from + step
             };
-            let mut rows = self.overview.rows.iter();
-            rows.find(|row| column(row) == to)
+            self.narrowed_rows().find(|row| column(row) == to)
         });
         let folder = next.map(|row| row.folder.clone());
         self.select(folder)
@@ -217,8 +238,8 @@ impl App {
         let Some(at) = self.selected().map(column) else {
             return Vec::new();
         };
-        let rows = self.overview.rows.iter();
-        let rows: Vec<&String> = rows
+        let rows: Vec<&String> = self
+            .narrowed_rows()
             .filter(|row| column(row) == at)
             .map(|row| &row.folder)
             .collect();
@@ -232,7 +253,12 @@ impl App {
     }
 
     fn next_need(&mut self, backwards: bool) -> Vec<Effect> {
-        let items: Vec<String> = self.inbox().iter().map(|row| row.folder.clone()).collect();
+        let needing = if self.view == View::Inbox {
+            self.inbox()
+        } else {
+            self.needing()
+        };
+        let items: Vec<String> = needing.iter().map(|row| row.folder.clone()).collect();
         let count = items.len();
         if count == 0 {
             self.say("nothing needs you", Instant::now());
@@ -244,14 +270,7 @@ impl App {
             (Some(place), true) => (place + count - 1) % count,
             (None, _) => 0,
         };
-        let folder = items[next].clone();
-        let project = self.overview.rows.iter().find(|row| row.folder == folder);
-        if let Some(project) = project.map(|row| row.project.clone())
-            && self.folded.remove(&project)
-        {
-            self.rebuild();
-        }
-        self.select(Some(folder))
+        self.select(items.get(next).cloned())
     }
 
     fn next_view(&mut self, at: Instant) -> Vec<Effect> {
@@ -261,6 +280,7 @@ impl App {
             View::Board => View::List,
             View::Task => return self.fold(false, at),
         };
+        self.unhide();
         if self.view == View::Inbox {
             let needed: Vec<String> = self.inbox().iter().map(|row| row.folder.clone()).collect();
             let is_there = self
@@ -275,14 +295,16 @@ impl App {
     }
 
     fn open_task(&mut self, tab: Tab) -> Vec<Effect> {
-        if self.cursor.is_none() {
+        if self.at_hand().is_none() {
             return Vec::new();
         }
-        if self.view != View::Task {
-            self.from = self.view;
-            self.view = View::Task;
+        if self.view == View::Task {
+            return self.open_tab(tab);
         }
-        self.open_tab(tab)
+        self.from = self.view;
+        self.view = View::Task;
+        (self.tab, self.scroll) = (tab, 0);
+        self.focus_effects()
     }
 
     pub(super) fn open_tab(&mut self, tab: Tab) -> Vec<Effect> {
@@ -305,6 +327,7 @@ impl App {
         if self.view == View::Task {
             self.view = self.from;
             self.scroll = 0;
+            self.unhide();
             return self.focus_effects();
         }
         if self.narrowed != Narrowed::default() {
@@ -421,10 +444,18 @@ impl App {
     }
 
     fn act_on_task(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
-        let Some(row) = self.selected().cloned() else {
+        let Some(row) = self.at_hand().cloned() else {
             self.say("no task is selected", at);
             return Vec::new();
         };
+        if self.is_moved && !self.was_seen(&row, at) {
+            let text = format!(
+                "the cursor is on {} now, so that key did nothing",
+                row.label
+            );
+            self.refuse(text, None, at);
+            return Vec::new();
+        }
         if action == KeyAction::Copy {
             let name = row.name.seen_from(None).to_owned();
             self.say(format!("copied {name}"), at);
@@ -435,6 +466,18 @@ impl App {
         }
         let offered = offered::offered(&row, self.focused());
         if !offered.iter().any(|(known, _)| *known == action) {
+            let decides = matches!(
+                action,
+                KeyAction::Yes | KeyAction::Always | KeyAction::No | KeyAction::Merge
+            );
+            if decides && self.focused().is_none() {
+                let text = match &self.focus_problem {
+                    Some(problem) => format!("{} cannot be read: {problem}", row.label),
+                    None => format!("{} is still being read; try again in a moment", row.label),
+                };
+                self.refuse(text, None, at);
+                return Vec::new();
+            }
             let (label, what, word) = (&row.label, action.row().label, &row.word);
             let text = format!("{what} does nothing with {label}: it is {word}");
             self.refuse(text, None, at);
@@ -529,23 +572,21 @@ impl App {
         if has_one { role } else { Role::Worker }
     }
 
+    /// Whether the task was at the cursor for long enough to be noticed.
+    fn was_seen(&self, row: &OverviewRow, at: Instant) -> bool {
+        let drawn = self.drawn.cursor.as_ref();
+        drawn.is_some_and(|(folder, since)| {
+            *folder == row.folder && at.saturating_duration_since(*since) >= UNREAD
+        })
+    }
+
     /// Whether a question was on the screen, all of it, long enough to be read.
-    fn has_been_read(&self, row: &OverviewRow, text: &str, at: Instant) -> bool {
-        const LINES: usize = 2;
-        let columns = usize::from(self.size.0);
-        let side = preview_side(self.size);
-        let (is_drawn, width) = match (self.view, side) {
-            (View::List, Some(Side::Right)) => (true, columns * 9 / 20 - 4),
-            (View::List, Some(Side::Below)) => (true, columns - 4),
-            (View::List, None) => (row.needs_me, columns - 4),
-            (View::Inbox | View::Task, _) => (true, columns - 8),
-            (View::Board, _) => (false, columns),
-        };
-        let lines = wrapped(&format!("its reviewer asks permission: {text}"), width).len();
-        let is_old = self
-            .asked_at
-            .is_none_or(|since| at.saturating_duration_since(since) >= UNREAD);
-        is_drawn && is_old && lines <= LINES
+    fn has_been_read(&self, row: &OverviewRow, open: &OpenQuestion, at: Instant) -> bool {
+        let drawn = self.drawn.question.as_ref();
+        drawn.is_some_and(|((folder, question), since)| {
+            (folder, question) == (&row.folder, &open.question.id)
+                && at.saturating_duration_since(*since) >= UNREAD
+        })
     }
 
     /// Allows what is asked if all of it could be read, else shows all of it first.
@@ -558,7 +599,7 @@ impl App {
         match focus.questions.first().cloned() {
             Some(open) if open.question.asked.is_empty() => {
                 let text = open.question.text.clone();
-                if self.has_been_read(row, &text, at) {
+                if self.has_been_read(row, &open, at) {
                     return self.run(folder, Verb::Allow(Box::new(open)));
                 }
                 self.confirm(Confirm {
@@ -591,7 +632,7 @@ impl App {
         else {
             return Vec::new();
         };
-        if !self.has_been_read(row, &open.question.text, at) {
+        if !self.has_been_read(row, &open, at) {
             let key = self.keymap.key(KeyAction::Yes);
             let text = format!(
                 "the question is not shown whole: `{key}` shows all of it and allows it once"

@@ -19,12 +19,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
     for (number, title) in COLUMNS.iter().enumerate() {
         let x = body.x + width * u16::try_from(number).unwrap_or(0);
         let area = Rect { x, width, ..body };
-        let rows: Vec<&OverviewRow> = app
-            .overview
-            .rows
-            .iter()
-            .filter(|row| column(row) == number)
-            .collect();
+        let rows = app.narrowed_rows();
+        let rows: Vec<&OverviewRow> = rows.filter(|row| column(row) == number).collect();
         let room = usize::from(width).saturating_sub(2);
         let heading = fitted(&format!(" {} {}", title, rows.len()), room);
         let mut lines = vec![Line::styled(heading, app.theme.bold())];

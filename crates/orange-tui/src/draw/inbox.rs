@@ -10,10 +10,15 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+/// Columns of a line that its question has not.
+pub(super) const INDENT: u16 = 6;
+
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
     let rows = app.inbox();
     if rows.is_empty() {
-        let text = if app.loaded {
+        let text = if app.loaded && !app.narrowed.text().is_empty() {
+            " nothing that matches needs you: Esc shows all"
+        } else if app.loaded {
             " nothing needs you"
         } else {
             " reading …"
@@ -49,7 +54,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
         lines.push(Line::from(head));
         // The selected one in full; of the others what its row says.
         if is_selected {
-            for text in panel::reason(app, width.saturating_sub(6)) {
+            for text in panel::reason(app, width.saturating_sub(INDENT.into())) {
                 lines.push(Line::styled(format!("    {text}"), app.theme.need()));
             }
             let mut keys = vec![Span::raw("    ")];

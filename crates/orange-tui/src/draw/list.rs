@@ -1,6 +1,7 @@
 //! The list of tasks, with the preview of the selected one.
 
-use super::{QUESTION, Side, panel, preview_side};
+use super::layout::Layout;
+use super::panel;
 use crate::app::App;
 use crate::app::rows::Line as ListLine;
 use orange_core::display::{self, clean_width, fitted, time::relative};
@@ -12,60 +13,22 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
-    let (list, rest) = match preview_side(app.size) {
-        Some(Side::Right) => {
-            let width = body.width * 11 / 20;
-            let list = Rect { width, ..body };
-            let preview = Rect {
-                x: width + 1,
-                width: body.width - width - 1,
-                ..body
-            };
-            panel::rule(
-                frame,
-                Rect {
-                    x: width,
-                    width: 1,
-                    ..body
-                },
-            );
-            (list, Some(preview))
-        }
-        Some(Side::Below) => {
-            let height = body.height / 2;
-            let list = Rect { height, ..body };
-            let preview = Rect {
-                y: body.y + height,
-                height: body.height - height,
-                ..body
-            };
-            (list, Some(preview))
-        }
-        None => (body, None),
+pub(super) fn draw(frame: &mut Frame<'_>, app: &App, layout: &Layout) {
+    lines(frame, app, layout.list);
+    let Some(preview) = layout.preview else {
+        let asked = panel::asked(app, layout.asked.width.into());
+        frame.render_widget(Paragraph::new(asked), layout.asked);
+        return;
     };
-    match rest {
-        Some(preview) => {
-            lines(frame, app, list);
-            panel::preview(frame, app, preview);
-        }
-        None => {
-            let asked = panel::asked(app, list.width.into());
-            let height = u16::try_from(asked.len()).unwrap_or(QUESTION).min(QUESTION);
-            let height = height.min(list.height.saturating_sub(3));
-            let above = Rect {
-                height: list.height - height,
-                ..list
-            };
-            lines(frame, app, above);
-            let below = Rect {
-                y: list.y + above.height,
-                height,
-                ..list
-            };
-            frame.render_widget(Paragraph::new(asked), below);
-        }
+    if preview.x > 0 {
+        let beside = Rect {
+            x: preview.x - 1,
+            width: 1,
+            ..preview
+        };
+        panel::rule(frame, beside);
     }
+    panel::preview(frame, app, preview);
 }
 
 fn lines(frame: &mut Frame<'_>, app: &App, area: Rect) {
@@ -210,7 +173,11 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
         spans.push(Span::raw(" "));
         spans.push(padded(span, columns));
     }
-    let line = Line::from(spans);
+    let mut line = Line::from(spans);
+    // It stays only as long as the cursor is on it.
+    if app.is_gone(row) || !app.narrowed.holds(row) {
+        line = line.patch_style(app.theme.dim());
+    }
     if is_selected {
         line.patch_style(Style::new().add_modifier(Modifier::BOLD))
     } else {

@@ -3,6 +3,7 @@
 use crate::app::App;
 use ansi_to_tui::IntoText;
 use orange_core::display::{clean, clean_block, fitted};
+use orange_engine::views::results::OpenQuestion;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -51,6 +52,23 @@ pub(super) fn asked(app: &App, width: usize) -> Vec<Line<'static>> {
         .collect()
 }
 
+/// A question of an agent in full.
+pub(super) fn question(open: &OpenQuestion, width: usize) -> Vec<String> {
+    let question = &open.question;
+    if question.asked.is_empty() {
+        let text = format!("its {} asks permission: {}", open.run.role, question.text);
+        return wrapped(&text, width);
+    }
+    let mut lines = Vec::new();
+    for asked in &question.asked {
+        lines.extend(wrapped(&asked.question, width));
+        for option in &asked.options {
+            lines.extend(wrapped(&format!("- {option}"), width));
+        }
+    }
+    lines
+}
+
 /// Why the task is where it is, and its questions in full.
 pub(super) fn reason(app: &App, width: usize) -> Vec<String> {
     let Some(focus) = app.focused() else {
@@ -59,20 +77,7 @@ pub(super) fn reason(app: &App, width: usize) -> Vec<String> {
     };
     let mut lines = Vec::new();
     for open in &focus.questions {
-        let question = &open.question;
-        if question.asked.is_empty() {
-            let role = open.run.role;
-            lines.extend(wrapped(
-                &format!("its {role} asks permission: {}", question.text),
-                width,
-            ));
-        }
-        for asked in &question.asked {
-            lines.extend(wrapped(&asked.question, width));
-            for option in &asked.options {
-                lines.extend(wrapped(&format!("- {option}"), width));
-            }
-        }
+        lines.extend(question(open, width));
     }
     if let Some(asked) = focus
         .asked_in_file
@@ -88,12 +93,19 @@ pub(super) fn reason(app: &App, width: usize) -> Vec<String> {
     lines
 }
 
-/// The selected task at a glance.
-pub(super) fn preview(frame: &mut Frame<'_>, app: &App, area: Rect) {
+/// How many lines of the preview tell what is asked.
+pub(super) fn reason_room(app: &App, area: Rect) -> usize {
+    let height = usize::from(area.height);
+    (height / 2)
+        .max(3)
+        .min(height.saturating_sub(titles(app, 0).len()))
+}
+
+/// What stands above that: the task and its agent.
+fn titles(app: &App, width: usize) -> Vec<Line<'static>> {
     let Some(row) = app.selected() else {
-        return;
+        return Vec::new();
     };
-    let width = usize::from(area.width).saturating_sub(2);
     let agent = app.focused().and_then(|focus| {
         let mut agents = focus.agents.iter().rev();
         let agent = agents.find(|agent| agent.alive)?;
@@ -117,23 +129,34 @@ pub(super) fn preview(frame: &mut Frame<'_>, app: &App, area: Rect) {
         let text = fitted(&agent, width);
         lines.push(Line::styled(format!(" {text}"), app.theme.dim()));
     }
-    let style = if row.needs_me {
-        app.theme.need()
-    } else {
-        app.theme.dim()
+    lines
+}
+
+/// All that stands in the preview above the agent's screen.
+fn above_screen(app: &App, area: Rect) -> Vec<Line<'static>> {
+    let width = usize::from(area.width).saturating_sub(2);
+    let mut lines = titles(app, width);
+    let style = match app.selected() {
+        Some(row) if row.needs_me => app.theme.need(),
+        _ => app.theme.dim(),
     };
-    let reason = reason(app, width);
-    let most = usize::from(area.height / 2).max(3);
+    let reason = reason(app, width).into_iter();
     lines.extend(
         reason
-            .into_iter()
-            .take(most)
+            .take(reason_room(app, area))
             .map(|text| Line::styled(format!(" {text}"), style)),
     );
-    lines.push(Line::styled(
-        format!(" {}", "─".repeat(width)),
-        app.theme.dim(),
-    ));
+    let rule = format!(" {}", "─".repeat(width));
+    lines.push(Line::styled(rule, app.theme.dim()));
+    lines
+}
+
+/// The selected task at a glance.
+pub(super) fn preview(frame: &mut Frame<'_>, app: &App, area: Rect) {
+    if app.selected().is_none() {
+        return;
+    }
+    let mut lines = above_screen(app, area);
     let room = usize::from(area.height).saturating_sub(lines.len());
     lines.extend(screen(app, room));
     frame.render_widget(Paragraph::new(lines), area);

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use orange_core::Timestamp;
 use orange_core::display::{clean_block, fitted};
 use orange_core::timeline::Weight;
-use orange_engine::views::dashboard::Focus;
+use orange_engine::views::dashboard::{Focus, OverviewRow};
 use orange_engine::views::diff::DiffOf;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -15,7 +15,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
-    let Some(row) = app.selected() else {
+    let Some(row) = app.selected().filter(|row| !app.is_deleted(row)) else {
         frame.render_widget(Paragraph::new(" this task is gone: Esc goes back"), body);
         return;
     };
@@ -47,7 +47,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
         });
     head.push(Line::from(tabs.collect::<Vec<_>>()));
     let why = panel::reason(app, width.saturating_sub(2));
-    let shown = if row.needs_me { 6 } else { 2 };
+    let shown = reason_room(row, body);
     let tone = if row.needs_me {
         app.theme.need()
     } else {
@@ -83,6 +83,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
     };
     let shown = lines.into_iter().skip(scrolled).take(area.height.into());
     frame.render_widget(Paragraph::new(shown.collect::<Vec<_>>()), area);
+}
+
+/// How many lines below the title and the tabs tell why the task is where it is.
+pub(super) fn reason_room(row: &OverviewRow, body: Rect) -> usize {
+    let most = if row.needs_me { 6 } else { 2 };
+    most.min(usize::from(body.height).saturating_sub(2))
 }
 
 fn clock(time: Timestamp) -> String {
