@@ -250,6 +250,20 @@ fn open_starts_the_editor() {
         run.stdout,
         format!("<two words>\n<{slot}>\n{slot}\nnobody\n")
     );
+    // A file of it, at a line if the editor is known to take one.
+    let file = &["--file", "README.md", "--line", "7"];
+    let run = open(&[("EDITOR", editor)], file).ok();
+    assert_eq!(run.stdout, format!("<{slot}/README.md>\n{slot}\nnobody\n"));
+    let vim = script(&env, "bin/vim", say).display().to_string();
+    let run = open(&[("EDITOR", &vim)], file).ok();
+    assert_eq!(
+        run.stdout,
+        format!("<+7>\n<{slot}/README.md>\n{slot}\nnobody\n")
+    );
+    open(&[("EDITOR", editor)], &["--file", "nowhere"])
+        .fails_with(4)
+        .says("there is no file nowhere in");
+    open(&[("EDITOR", editor)], &["--line", "7"]).fails_with(2);
     open(&[("EDITOR", "false")], &[]).fails_with(1);
     open(&[("EDITOR", "no-such-editor")], &[])
         .fails_with(127)

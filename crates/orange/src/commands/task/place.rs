@@ -2,6 +2,7 @@
 
 use orange_engine::views::workspace_state;
 use orange_engine::{Result, access, err};
+mod editor_line;
 pub(crate) mod program;
 
 use crate::completion::{Wanted, tasks};
@@ -14,7 +15,7 @@ use program::{Program, variable};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Print the folder of a task's worktree
 #[derive(Debug, Args)]
@@ -33,7 +34,9 @@ pub(crate) struct PathArgs {
 /// Open a task's worktree in your editor
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The editor is VISUAL, or else EDITOR; it may have arguments.\n\nExamples:\n  orange open TASK-001\n  orange open TASK-001 --with \"code -n\""
+    after_help = "The editor is VISUAL, or else EDITOR; it may have arguments. Of editors that Orange does not know, \
+--line is left out.\n\nExamples:\n  orange open TASK-001\n  orange open TASK-001 --with \"code -n\"\n  \
+orange open TASK-001 --file README.md --line 3"
 )]
 pub(crate) struct OpenArgs {
     /// The task (default: the one you are in)
@@ -42,6 +45,12 @@ pub(crate) struct OpenArgs {
     /// The editor to open it with
     #[arg(long, value_name = "COMMAND")]
     with: Option<OsString>,
+    /// This file of it, from its root
+    #[arg(long, value_name = "PATH")]
+    file: Option<PathBuf>,
+    /// The line at which the file is shown, counted from 1
+    #[arg(long, value_name = "NUMBER", requires = "file")]
+    line: Option<u32>,
 }
 
 /// Start a shell in a task's worktree
@@ -92,8 +101,28 @@ pub(crate) fn open(session: &Session, args: &OpenArgs) -> Result<()> {
         err!(Usage, "there is no editor to open it with")
             .hint("set VISUAL or EDITOR, or name one: `orange open --with \"code -n\"`")
     })?;
-    let program = Program::from_line(&editor).with(&folder);
+    let shown = match &args.file {
+        Some(file) => editor_line::arguments(&editor, &existing(&folder, file)?, args.line),
+        None => vec![folder.clone().into()],
+    };
+    let program = Program::from_line(&editor);
+    let program = shown.iter().fold(program, Program::with);
     hand_over(session, program.in_folder(&folder).for_a_person())
+}
+
+/// A file of a worktree.
+fn existing(folder: &Path, file: &Path) -> Result<PathBuf> {
+    let path = folder.join(file);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(err!(
+        NotFound,
+        "there is no file {} in {}",
+        file.display(),
+        folder.display()
+    )
+    .hint("paths are those of the repository, from its root: `src/main.rs`"))
 }
 
 pub(crate) fn shell(session: &Session, args: &ShellArgs) -> Result<()> {
