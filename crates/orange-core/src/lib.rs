@@ -28,6 +28,7 @@ pub mod task_name;
 pub mod testing;
 pub mod text;
 pub mod timeline;
+pub mod turns;
 pub mod usage;
 pub mod verification;
 pub mod workflow;

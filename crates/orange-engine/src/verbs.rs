@@ -22,6 +22,7 @@ pub mod rescue;
 pub mod resolve;
 pub mod respawn;
 pub mod restore;
+pub mod seen;
 pub mod send;
 pub mod start;
 pub mod trust;

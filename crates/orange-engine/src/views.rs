@@ -2,18 +2,21 @@
 //! Nothing here prints or knows about columns, colours and signs. Read `task.rs` first.
 
 pub mod agents;
+pub mod changes;
 pub mod concerns;
 pub mod counts;
 pub mod dashboard;
 pub mod deps;
 pub mod detail;
 pub mod diff;
+mod diff_since;
 pub mod diff_stat;
 pub mod doctor;
 pub mod evidence;
 pub mod harnesses;
 pub mod inbox;
 pub mod list;
+pub mod patch;
 pub mod permissions;
 pub mod projects;
 pub mod prompts;

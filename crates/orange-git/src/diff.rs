@@ -6,6 +6,7 @@ use super::rescue::content::TempIndex;
 use super::{Git, cannot_start, spoken};
 use orange_sys::error::{Result, err};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -68,6 +69,8 @@ pub struct FileChange {
     pub added: u64,
     pub deleted: u64,
     pub binary: bool,
+    /// Its new content, as git names it; None for a deleted file, and where git has not stored it.
+    pub blob: Option<String>,
 }
 
 fn lossy<S: Serializer>(path: &Path, to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -101,13 +104,20 @@ pub fn show(sides: &Sides, shape: Shape, files: &[OsString], sink: &mut Sink<'_>
     })
 }
 
+/// A path as it is, whatever is in it: no pattern.
+pub fn exactly(path: &Path) -> OsString {
+    let mut exact = OsString::from(":(top,literal)");
+    exact.push(path);
+    exact
+}
+
 /// The files that differ.
 pub fn files(sides: &Sides, files: &[OsString]) -> Result<Vec<FileChange>> {
     with_sides(sides, |git, sides| {
         let git = git
             .arg("diff")
             .args(WHOLE)
-            .args(["--raw", "--numstat", "-z"]);
+            .args(["--raw", "--no-abbrev", "--numstat", "-z"]);
         let said = git.args(sides).arg("--").args(files).checked()?;
         Ok(read_files(&said.stdout))
     })
@@ -199,7 +209,11 @@ fn read_files(output: &[u8]) -> Vec<FileChange> {
     let mut counted = 0;
     while let Some(part) = parts.next() {
         if part.first() == Some(&b':') {
-            let letter = part.rsplit(|byte| *byte == b' ').next();
+            let mut words = part.rsplit(|byte| *byte == b' ');
+            let letter = words.next();
+            let blob = words.next().map(String::from_utf8_lossy);
+            let blob = blob.filter(|id| id.bytes().any(|digit| digit != b'0'));
+            let blob = blob.map(Cow::into_owned);
             let status = status_of(letter.and_then(|word| word.first().copied()));
             let moved = matches!(status, FileStatus::Renamed | FileStatus::Copied);
             let old_path = if moved {
@@ -217,6 +231,7 @@ fn read_files(output: &[u8]) -> Vec<FileChange> {
                 added: 0,
                 deleted: 0,
                 binary: false,
+                blob,
             });
             continue;
         }
@@ -295,6 +310,7 @@ mod tests {
             .collect();
         assert_eq!(names, ["one", "new", "bin\tary"]);
         assert_eq!((found[0].added, found[0].deleted), (3, 1));
+        assert_eq!(found[0].blob.as_deref(), Some("b"));
         assert_eq!(found[1].old_path.as_deref(), Some(Path::new("old")));
         assert_eq!((found[1].status, found[1].added), (FileStatus::Renamed, 2));
         assert_eq!(
@@ -302,7 +318,8 @@ mod tests {
             (FileStatus::Added, true)
         );
         assert_eq!(read_files(b""), []);
-        let found = read_files(b":0 0 a b U\0torn\0:0 0 a b M\0x\x001\t2\tx\0");
+        let found = read_files(b":0 0 a 00 U\0torn\0:0 0 a b M\0x\x001\t2\tx\0");
+        assert_eq!(found[0].blob, None);
         assert_eq!((found[0].added, found[1].deleted), (0, 2));
     }
 }

@@ -20,6 +20,7 @@ pub mod merge;
 pub mod own_state;
 pub mod parking;
 mod questions;
+pub mod reflog;
 mod refs;
 pub mod rescue;
 mod said;

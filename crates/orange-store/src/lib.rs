@@ -12,6 +12,7 @@ pub mod projects;
 mod remarks;
 pub mod replace;
 pub mod seal;
+pub mod seen;
 mod survey;
 pub mod temporary;
 mod write_ahead;

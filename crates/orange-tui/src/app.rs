@@ -2,6 +2,7 @@
 //! terminal, so that every key can be tested.
 
 mod actions;
+pub mod changes;
 mod create;
 mod inputs;
 pub(crate) mod marks;
@@ -10,11 +11,13 @@ mod overlays;
 mod rescues;
 pub mod rows;
 
+use changes::ChangesTab;
 pub use create::{FIELDS, Form};
-pub use inputs::{Changes, Effect, Input, Message, Undo};
+pub use inputs::{Effect, Input, Message, Undo};
 pub use overlays::{Choice, Choose, Compose, ComposeFor, Confirm, Overlay, found_actions};
 
 use crate::draw::layout::Layout;
+use crate::draw::texts::Texts;
 use crate::keymap::Keymap;
 use crate::theme::Theme;
 use crate::verbs::Outcome;
@@ -26,7 +29,6 @@ use orange_core::{Action, Text, Timestamp};
 use orange_engine::Error;
 use orange_engine::sessions::SessionState;
 use orange_engine::views::dashboard::{Focus, Overview, OverviewRow};
-use orange_engine::views::diff::DiffOf;
 use ratatui::crossterm::event::{
     KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -145,8 +147,8 @@ pub struct App {
     /// So many ticks are left out between two looks at the screen, and how many went by since the last one.
     pause: u32,
     ticks: u32,
-    pub changes: Option<Changes>,
-    pub diff_of: DiffOf,
+    pub changes: ChangesTab,
+    pub(crate) texts: Texts,
     /// How far a text is scrolled.
     pub scroll: usize,
     pub overlay: Option<Overlay>,
@@ -221,8 +223,8 @@ impl App {
             screen: None,
             pause: 0,
             ticks: 0,
-            changes: None,
-            diff_of: DiffOf::Work,
+            changes: ChangesTab::default(),
+            texts: Texts::default(),
             scroll: 0,
             overlay: None,
             message: None,
@@ -343,6 +345,7 @@ impl App {
                         Ok(focus) => {
                             self.focus_problem = None;
                             self.focus = Some(focus);
+                            self.texts.forget();
                         }
                         Err(error) => {
                             self.focus_problem = Some(error.message);
@@ -363,10 +366,9 @@ impl App {
                 }
                 Vec::new()
             }
-            Input::Changes(changes) => {
-                if self.cursor.as_ref() == Some(&changes.folder) {
-                    self.changes = Some(*changes);
-                }
+            Input::Changes { folder, of, loaded } => self.take_changes(&folder, of, *loaded),
+            Input::Patch { ticket, patch } => {
+                self.take_patch(ticket, *patch);
                 Vec::new()
             }
             Input::Done {
@@ -565,10 +567,11 @@ impl App {
     }
 
     fn forget_details(&mut self) {
-        (self.focus, self.screen, self.changes) = (None, None, None);
+        (self.focus, self.screen) = (None, None);
+        self.texts.forget();
+        self.forget_changes();
         self.pause = 0;
         self.focus_problem = None;
-        self.diff_of = DiffOf::Work;
         self.scroll = 0;
     }
 
@@ -609,7 +612,7 @@ impl App {
         let mut effects = vec![Effect::LoadFocus(cursor.clone())];
         effects.extend(self.screen_effect());
         if self.view == View::Task && self.tab == Tab::Changes {
-            effects.push(Effect::LoadChanges(cursor, self.diff_of));
+            effects.push(self.load_changes(cursor));
         }
         effects
     }
@@ -733,7 +736,7 @@ impl App {
     fn digit(&mut self, digit: usize, at: Instant) -> Vec<Effect> {
         if self.view == View::Task {
             return match Tab::ALL.get(digit - 1) {
-                Some((tab, _)) => self.open_tab(*tab),
+                Some((tab, _)) => self.open_task(*tab),
                 None => {
                     self.say(format!("there is no tab {digit}"), at);
                     Vec::new()

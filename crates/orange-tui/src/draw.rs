@@ -1,16 +1,20 @@
 //! Draws the dashboard. Only what is on the screen is formatted; texts of others pass through `display` first.
 
 mod board;
+pub(crate) mod changes;
+mod flow;
 mod inbox;
 pub(crate) mod layout;
 mod list;
+mod markdown;
 pub(crate) mod overlay;
 pub(crate) mod panel;
-mod task;
+pub(crate) mod task;
+pub(crate) mod texts;
 
 use crate::app::marks::MARKED;
 use crate::app::offered::offered;
-use crate::app::{App, View};
+use crate::app::{App, Tab, View};
 use layout::Layout;
 use orange_core::display::{clean_width, fitted};
 use orange_core::keys::KeyAction;
@@ -193,6 +197,14 @@ fn footer_keys(app: &App, width: usize) -> Vec<(KeyAction, Vec<Span<'static>>)> 
         keys = App::offered_for_marks();
     } else if app.view == View::Task {
         keys.retain(|(action, _)| !matches!(action, KeyAction::View | KeyAction::Diff));
+        if app.tab == Tab::Changes && !app.changes.files().is_empty() {
+            let here = [
+                (KeyAction::Mark, "viewed"),
+                (KeyAction::NextHunk, "hunk"),
+                (KeyAction::Diff, "since"),
+            ];
+            keys.splice(0..0, here);
+        }
     } else {
         keys.push((KeyAction::Create, "new"));
         keys.push((KeyAction::NextNeed, "next"));

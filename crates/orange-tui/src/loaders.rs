@@ -1,25 +1,20 @@
 //! Reads what the dashboard shows, on threads of their own: a slow disk, git or tmux never holds up a frame or a key.
 
-use crate::app::{Changes, Input, rows};
+pub(crate) mod changes;
+
+use crate::app::{Input, rows};
 use crate::verbs;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::background::queue;
-use orange_engine::git::diff::Shape;
 use orange_engine::store::feed::{Change, Feed};
 use orange_engine::tmux::Attach;
 use orange_engine::verbs::peek;
-use orange_engine::views::diff::{self, DiffOf};
-use orange_engine::views::{dashboard, search, task};
-use orange_engine::{Call, Result, settings};
+use orange_engine::views::{dashboard, search};
+use orange_engine::{Call, settings};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
-
-/// A patch longer than this is cut: nobody reads it to its end on a screen.
-const MOST_LINES: usize = 20_000;
-const MOST_BYTES: usize = 8 << 20;
-const MOST_COLUMNS: usize = 2_000;
 
 /// What the overview is asked for.
 pub(crate) struct Wanted {
@@ -71,22 +66,6 @@ pub(crate) fn screen(call: Call, tell: Sender<Input>) -> Sender<String> {
     })
 }
 
-pub(crate) fn changes(call: Call, tell: Sender<Input>) -> Sender<(String, DiffOf)> {
-    newest(move |(folder, of): (String, DiffOf)| {
-        let call = call.anew();
-        let changes = read_changes(&call, &folder, of).unwrap_or_else(|error| Changes {
-            headline: error.message,
-            ..Changes::default()
-        });
-        let changes = Changes {
-            folder,
-            of: Some(of),
-            ..changes
-        };
-        let _ = tell.send(Input::Changes(Box::new(changes)));
-    })
-}
-
 /// More tasks than this are not gone through by hand.
 const MOST_FOUND: usize = 500;
 
@@ -99,42 +78,6 @@ pub(crate) fn search(call: Call, tell: Sender<Input>) -> Sender<(String, Vec<Str
             words,
             tasks: found.map(|one| (one.project, one.id)).collect(),
         });
-    })
-}
-
-fn read_changes(call: &Call, folder: &str, of: DiffOf) -> Result<Changes> {
-    let view = task::view(call, call.store().place(folder))?;
-    let comparison = diff::comparison(call, &view, of)?;
-    if let Some(nothing) = comparison.nothing {
-        return Ok(Changes {
-            headline: nothing,
-            ..Changes::default()
-        });
-    }
-    let files = diff::diff_files(&comparison, &[])?;
-    let mut bytes = Vec::new();
-    diff::diff(
-        &comparison,
-        Shape::Patch { binary: false },
-        &[],
-        &mut |piece| {
-            bytes.extend_from_slice(piece);
-            bytes.len() < MOST_BYTES
-        },
-    )?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(Changes {
-        headline: format!("against {}", comparison.against),
-        files: files
-            .iter()
-            .map(|file| (file.path.display().to_string(), file.added, file.deleted))
-            .collect(),
-        patch: text
-            .lines()
-            .take(MOST_LINES)
-            .map(|line| line.chars().take(MOST_COLUMNS).collect())
-            .collect(),
-        ..Changes::default()
     })
 }
 

@@ -3,11 +3,11 @@
 use crate::app::{App, Effect, Input, Setup};
 use crate::draw;
 use crate::keymap::Keymap;
+use crate::loaders::changes::ChangesLoader;
 use crate::loaders::{self, Wanted};
 use crate::terminal::{self, Taken};
 use crate::theme::Theme;
 use orange_engine::crash_points::crash_point;
-use orange_engine::views::diff::DiffOf;
 use orange_engine::{Call, Error, Result, err, verbs};
 use ratatui::crossterm::clipboard::CopyToClipboard;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
@@ -139,8 +139,8 @@ struct Asks {
     overview: Sender<Wanted>,
     focus: Sender<String>,
     screen: Sender<String>,
-    changes: Sender<(String, DiffOf)>,
     search: Sender<(String, Vec<String>)>,
+    changes: ChangesLoader,
     watched: Sender<Vec<String>>,
 }
 
@@ -153,8 +153,8 @@ impl Asks {
             overview: loaders::overview(call.clone(), tell.clone()),
             focus: loaders::focus(call.clone(), tell.clone()),
             screen: loaders::screen(call.clone(), tell.clone()),
-            changes: loaders::changes(call.clone(), tell.clone()),
             search: loaders::search(call.clone(), tell.clone()),
+            changes: ChangesLoader::new(call, tell),
         }
     }
 }
@@ -277,12 +277,13 @@ impl Dashboard {
                 Effect::LoadScreen(folder) => {
                     let _ = self.asks.screen.send(folder);
                 }
-                Effect::LoadChanges(folder, of) => {
-                    let _ = self.asks.changes.send((folder, of));
-                }
                 Effect::Search(words) => {
                     let _ = self.asks.search.send((words, self.app.projects.clone()));
                 }
+                Effect::LoadChanges { .. }
+                | Effect::LoadPatch { .. }
+                | Effect::NoteLook { .. }
+                | Effect::MarkViewed { .. } => self.asks.changes.carry_out(effect),
                 Effect::Run { folder, verb } => {
                     loaders::run(&self.call, folder, verb, self.tell.clone());
                 }

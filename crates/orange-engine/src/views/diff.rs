@@ -6,11 +6,13 @@ use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
 use crate::git::diff_stat::spans;
 use crate::git::rescue::refs::empty_tree;
 use crate::git::{self, short};
+use crate::store::seen::{Look, Seen};
+use crate::views::diff_since;
 use crate::views::diff_stat::merged;
 use crate::views::task::TaskView;
 use crate::views::workspace_state;
 use crate::{rules, seal_checks, workspaces};
-use orange_core::evidence::{Evidence, Statement};
+use orange_core::evidence::Evidence;
 use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;
 use orange_core::id::Key;
@@ -25,11 +27,20 @@ use std::path::Path;
 pub enum DiffOf {
     /// All that its branch has and its target has not; of one that is merged, what came into the target.
     Work,
+    /// What came since a person last looked at all of it.
+    SinceSeen,
+    /// What came since the agent was last told what to do.
+    LastTurn,
     /// What came after the last review.
     SinceReview,
     /// What is not committed in its worktree.
     Uncommitted,
 }
+
+/// What a comparison with what a person saw is called.
+pub const LAST_SEEN: &str = "what you last saw";
+/// What a comparison with the start of a turn is called.
+pub const LAST_TURN: &str = "the last turn";
 
 /// Two states of a task's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +54,8 @@ pub struct Comparison {
     pub against: String,
     /// Commits between them.
     pub commits: Option<u64>,
+    /// Whoever has seen this has seen all of the work up to `head`, as far as they had not seen it before.
+    pub is_rest: bool,
     /// What a person should know before reading it.
     pub notes: Vec<String>,
     /// Why there is nothing to see.
@@ -114,15 +127,37 @@ pub fn comparison(call: &Call, view: &TaskView, of: DiffOf) -> Result<Comparison
         return uncommitted_work(call, task);
     }
     let repository = workspaces::repository_of(call, task, &task.project)?;
-    match (of, merged(task, &view.history)) {
-        (DiffOf::SinceReview, _) => {
+    match of {
+        DiffOf::Work | DiffOf::Uncommitted => all_work(call, &repository, view),
+        DiffOf::SinceSeen => {
+            let last = Seen::read(&view.place).last;
+            diff_since::since_seen(call, &repository, view, last.as_ref())
+        }
+        DiffOf::LastTurn => diff_since::last_turn(call, &repository, view),
+        DiffOf::SinceReview => {
             // A review that somebody else wrote into the journal would hide what came before it.
             let sealed = seal_checks::check_seals(call, &task.id, &view.history);
-            since_review(&repository, view, sealed.evidence(&view.history))
+            diff_since::since_review(&repository, view, sealed.evidence(&view.history))
         }
-        (_, Some(event)) => merged_work(&repository, task, event),
-        (_, None) => own_work(call, &repository, view),
     }
+}
+
+/// What came since a certain look: a front end that shows changes for a while compares with what was seen before it began.
+pub fn since_look(call: &Call, view: &TaskView, look: Option<&Look>) -> Result<Comparison> {
+    let repository = workspaces::repository_of(call, &view.task, &view.task.project)?;
+    diff_since::since_seen(call, &repository, view, look)
+}
+
+/// All that the task changed.
+pub(super) fn all_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Comparison> {
+    let found = match merged(&view.task, &view.history) {
+        Some(event) => merged_work(repository, &view.task, event),
+        None => own_work(call, repository, view),
+    };
+    found.map(|comparison| Comparison {
+        is_rest: true,
+        ..comparison
+    })
 }
 
 /// Git's own diff, handed over piece by piece.
@@ -150,6 +185,7 @@ fn uncommitted_work(call: &Call, task: &Task) -> Result<Comparison> {
         head: None,
         against: "its last commit".to_owned(),
         commits: None,
+        is_rest: false,
         notes: Vec::new(),
         nothing: None,
     })
@@ -228,13 +264,14 @@ fn compared(repository: &Path, head: &str, targets: &[&str], against: &str) -> R
         head: Some(head.to_owned()),
         against: against.to_owned(),
         commits: Some(u64::from(span.commits)),
+        is_rest: false,
         notes,
         nothing: None,
     })
 }
 
 /// Where the branch is. One that is gone may have been noted when it was handed over or reviewed.
-fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
+pub(super) fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
     let (task, evidence) = (&view.task, Evidence::of(&view.history));
     let branch = format!("refs/heads/{}", task.branch);
     if let Some(head) = git::commit_of(repository, &branch)? {
@@ -282,50 +319,6 @@ fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<String>)> {
         )
         .hint("a clone that still has it can bring it back: fetch from there, or push it here")),
     }
-}
-
-fn since_review(repository: &Path, view: &TaskView, evidence: Evidence) -> Result<Comparison> {
-    let task = &view.task;
-    let label = task.label();
-    let all_of_it = text!("{} shows all of its work", Action::diff(task.name()));
-    let verdict = evidence.verdict.map(|verdict| verdict.said);
-    let said = |said: Option<Statement>| said.and_then(|said| said.head);
-    let Some(reviewed) = said(evidence.review).or_else(|| said(verdict)) else {
-        return Err(err!(ConditionUnmet, "{label} has not been reviewed yet").hint(all_of_it));
-    };
-    let Some(from) = git::commit_of(repository, &reviewed)? else {
-        return Err(err!(
-            NotFound,
-            "the commit that was reviewed, {}, is not in {} any more",
-            short(&reviewed),
-            repository.display()
-        )
-        .hint(all_of_it));
-    };
-    let (head, mut notes) = head(repository, view)?;
-    let commits = git::commits_ahead(repository, &head, &from)?;
-    if !git::is_ancestor(repository, &from, &head)? {
-        notes.push(format!(
-            "the reviewed commit {} is not part of {} any more (rebased or amended): this is how the two differ",
-            short(&from),
-            task.branch
-        ));
-    }
-    let nothing =
-        (from == head).then(|| format!("nothing came after the review of {}", short(&from)));
-    Ok(Comparison {
-        sides: Sides::Commits {
-            repository: repository.to_owned(),
-            from: from.clone(),
-            to: head.clone(),
-        },
-        base: Some(from),
-        head: Some(head),
-        against: "the review".to_owned(),
-        commits,
-        notes,
-        nothing,
-    })
 }
 
 /// What a merge brought into the target, as it was recorded.

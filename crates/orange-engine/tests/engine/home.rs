@@ -36,7 +36,9 @@ use orange_engine::verbs::merge::{self, MergeWish, Merged};
 use orange_engine::verbs::permissions;
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 use orange_engine::verbs::restore;
+use orange_engine::verbs::seen;
 use orange_engine::verbs::start::{self, StartOutcome};
+use orange_engine::views::{Comparison, DiffOf, diff};
 use orange_engine::views::{PermissionRow, permissions as permission_views};
 use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
 use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, find, recovery, sessions};
@@ -429,6 +431,29 @@ impl TestHome {
     #[track_caller]
     pub(crate) fn show(&self, task: &TestTask) -> Value {
         self.look(task).value()
+    }
+
+    /// A part of what a task changed.
+    pub(crate) fn compare(&self, task: &TestTask, of: DiffOf) -> Outcome<Comparison> {
+        self.person(|call| {
+            let view = task::view(call, task.place.clone())?;
+            diff::comparison(call, &view, of)
+        })
+    }
+
+    /// Somebody is shown such a part.
+    pub(crate) fn note_look(&self, caller: Caller, task: &TestTask, of: DiffOf) {
+        let shown = self.compare(task, of).value();
+        self.call(caller, |call| {
+            seen::note_look(call, &task.place, &shown);
+            Ok(())
+        })
+        .ok();
+    }
+
+    pub(crate) fn mark_viewed(&self, task: &TestTask, path: &str, content: Option<&str>) {
+        self.person(|call| seen::mark_viewed(call, &task.place, path, content))
+            .ok();
     }
 
     /// Why a task is where it is, with actions as the code has them.

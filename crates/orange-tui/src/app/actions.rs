@@ -5,19 +5,37 @@ use super::offered::{self, Go};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::rows::{COLUMNS, Narrowed, column};
 use super::{App, Effect, Overlay, Tab, Undo, View};
+use crate::draw::preview_side;
 use crate::verbs::Verb;
 use orange_core::allow_rule::Scope;
 use orange_core::exit::role_of;
 use orange_core::keys::KeyAction;
 use orange_core::workflow::{Intent, Role, Workflow};
 use orange_engine::views::dashboard::OverviewRow;
-use orange_engine::views::diff::DiffOf;
 use orange_engine::views::results::OpenQuestion;
 use std::time::Instant;
 
 impl App {
     pub(super) fn act(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
+        let note = self.note_look();
+        let mut effects = match self.act_in_changes(action, at) {
+            Some(effects) => effects,
+            None => self.act_anywhere(action, at),
+        };
+        effects.extend(note);
+        effects
+    }
+
+    fn act_anywhere(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
         match action {
+            KeyAction::NextHunk | KeyAction::PreviousHunk => {
+                let text = format!(
+                    "`{}` works in the changes of a task",
+                    self.keymap.key(action)
+                );
+                self.refuse(text, None, at);
+                Vec::new()
+            }
             KeyAction::Down => self.step(1),
             KeyAction::Up => self.step(-1),
             KeyAction::First => self.step(isize::MIN / 2),
@@ -38,6 +56,9 @@ impl App {
             KeyAction::Back => self.back(),
             KeyAction::Quit => self.quit(at),
             KeyAction::Search => {
+                if self.view == View::Task {
+                    self.end_visit();
+                }
                 // It narrows the list, so that is what is shown.
                 self.view = View::List;
                 self.is_searching = true;
@@ -86,7 +107,10 @@ impl App {
 
     fn step(&mut self, by: isize) -> Vec<Effect> {
         if self.view == View::Task {
-            self.scroll = self.scroll.saturating_add_signed(by).min(self.last_line());
+            self.scroll = self
+                .scroll
+                .saturating_add_signed(by)
+                .min(self.furthest_line());
             return Vec::new();
         }
         if self.view == View::Inbox {
@@ -142,23 +166,13 @@ impl App {
         }
     }
 
-    /// How many lines the text of the open tab has; the drawing cuts what is too far.
-    fn last_line(&self) -> usize {
-        let lines = match (self.tab, self.focused()) {
-            (Tab::Timeline, Some(focus)) => focus.timeline.len(),
-            (Tab::File, Some(focus)) => focus.body.lines().count(),
-            (Tab::Agents, Some(focus)) => focus.agents.len() * 2,
-            (Tab::Changes, _) => self
-                .changes
-                .as_ref()
-                .map_or(0, |changes| changes.patch.len()),
-            (Tab::Screen, _) => self
-                .screen
-                .as_ref()
-                .map_or(0, |screen| screen.lines().count()),
-            (Tab::Timeline | Tab::File | Tab::Agents, None) => 0,
-        };
-        lines.saturating_sub(1)
+    /// How far the text of the open tab can be scrolled; a screen is cut where it is drawn.
+    fn furthest_line(&self) -> usize {
+        if self.tab == Tab::Screen {
+            let lines = self.screen.as_ref().map(|screen| screen.lines().count());
+            return lines.unwrap_or(0).saturating_sub(1);
+        }
+        crate::draw::task::furthest(self)
     }
 
     fn scroll_by(&mut self, by: isize, at: Instant) -> Vec<Effect> {
@@ -294,11 +308,14 @@ impl App {
         self.focus_effects()
     }
 
-    fn open_task(&mut self, tab: Tab) -> Vec<Effect> {
+    pub(super) fn open_task(&mut self, tab: Tab) -> Vec<Effect> {
         if self.at_hand().is_none() {
             return Vec::new();
         }
         if self.view == View::Task {
+            if tab == Tab::Changes && self.tab == Tab::Changes {
+                self.next_part();
+            }
             return self.open_tab(tab);
         }
         self.from = self.view;
@@ -308,15 +325,6 @@ impl App {
     }
 
     pub(super) fn open_tab(&mut self, tab: Tab) -> Vec<Effect> {
-        // The same tab again: the next of its comparisons.
-        if tab == Tab::Changes && self.tab == Tab::Changes && self.changes.is_some() {
-            self.diff_of = match self.diff_of {
-                DiffOf::Work => DiffOf::SinceReview,
-                DiffOf::SinceReview => DiffOf::Uncommitted,
-                DiffOf::Uncommitted => DiffOf::Work,
-            };
-            self.changes = None;
-        }
         self.tab = tab;
         self.scroll = 0;
         self.focus_effects()
@@ -327,6 +335,7 @@ impl App {
         if self.view == View::Task {
             self.view = self.from;
             self.scroll = 0;
+            self.end_visit();
             self.unhide();
             return self.focus_effects();
         }

@@ -2,22 +2,15 @@
 
 use crate::verbs::{Outcome, Verb};
 use orange_engine::Error;
+use orange_engine::git::diff::FileChange;
+use orange_engine::views::changes::{Changes, Visit};
 use orange_engine::views::dashboard::{Focus, Overview};
-use orange_engine::views::diff::DiffOf;
+use orange_engine::views::diff::{Comparison, DiffOf};
+use orange_engine::views::patch::FilePatch;
 use ratatui::crossterm::event::{Event, KeyEvent, MouseEvent};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Instant;
-
-/// What a task changed, as it is drawn.
-#[derive(Debug, Clone, Default)]
-pub struct Changes {
-    pub folder: String,
-    pub of: Option<DiffOf>,
-    /// What it is compared with, or why there is nothing to see.
-    pub headline: String,
-    pub files: Vec<(String, u64, u64)>,
-    pub patch: Vec<String>,
-}
 
 /// What happened.
 pub enum Input {
@@ -33,7 +26,16 @@ pub enum Input {
     Focus(String, Box<Result<Focus, Error>>),
     /// What a task's agent shows, with its colours; None: nothing can be seen.
     Screen(String, Option<String>),
-    Changes(Box<Changes>),
+    Changes {
+        folder: String,
+        of: DiffOf,
+        loaded: Box<Result<Changes, Error>>,
+    },
+    /// The lines of a file that were asked for under this number.
+    Patch {
+        ticket: u64,
+        patch: Box<Result<FilePatch, Error>>,
+    },
     Done {
         folder: String,
         what: &'static str,
@@ -70,9 +72,29 @@ pub enum Effect {
     LoadOverview,
     LoadFocus(String),
     LoadScreen(String),
-    LoadChanges(String, DiffOf),
     /// Looks for words in all that is known of tasks.
     Search(String),
+    LoadChanges {
+        folder: String,
+        of: DiffOf,
+        visit: Visit,
+    },
+    LoadPatch {
+        ticket: u64,
+        comparison: Arc<Comparison>,
+        file: Box<FileChange>,
+    },
+    /// The person is shown this.
+    NoteLook {
+        folder: String,
+        comparison: Arc<Comparison>,
+    },
+    /// The person has viewed a file with this content; None: they take that back.
+    MarkViewed {
+        folder: String,
+        path: String,
+        content: Option<String>,
+    },
     Run {
         folder: String,
         verb: Verb,

@@ -1,7 +1,9 @@
 //! Keys go in, effects come out; what is drawn is compared as it would stand on a screen.
 
+mod changes;
 mod kept;
 mod seen;
+mod texts;
 
 use super::*;
 use crate::draw;

@@ -92,7 +92,10 @@ pub(crate) fn whole_question(app: &App) -> Option<&OpenQuestion> {
             body.width.saturating_sub(inbox::INDENT),
             usize::from(body.height) - 1,
         ),
-        (View::Task, _) => (body.width.saturating_sub(2), task::reason_room(row, body)),
+        (View::Task, _) => (
+            body.width.saturating_sub(2),
+            task::reason_room(app, row).min(usize::from(body.height).saturating_sub(2)),
+        ),
         (View::Board, _) => return None,
     };
     (panel::question(open, width.into()).len() <= room).then_some(open)

@@ -6,6 +6,7 @@ use orange_core::display::{clean, clean_block, fitted};
 use orange_engine::views::results::OpenQuestion;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -162,6 +163,11 @@ pub(super) fn preview(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
+/// Ways of drawing that would hide a text, or draw the eye to it.
+const NOT_FOR_US: Modifier = Modifier::HIDDEN
+    .union(Modifier::SLOW_BLINK)
+    .union(Modifier::RAPID_BLINK);
+
 /// The last lines of what the agent's window shows, in its colours. Of its escape sequences only colours are understood.
 pub(super) fn screen(app: &App, room: usize) -> Vec<Line<'static>> {
     let Some(screen) = &app.screen else {
@@ -180,9 +186,9 @@ pub(super) fn screen(app: &App, room: usize) -> Vec<Line<'static>> {
         .map(|line| {
             let spans = line.spans.into_iter().map(|span| {
                 let style = if app.theme.colour {
-                    span.style
+                    span.style.remove_modifier(NOT_FOR_US)
                 } else {
-                    ratatui::style::Style::new()
+                    Style::new()
                 };
                 Span::styled(clean(&span.content).into_owned(), style)
             });

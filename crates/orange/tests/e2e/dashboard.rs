@@ -64,6 +64,12 @@ fn a_task_goes_from_nothing_to_merged_by_keys_alone() {
     looker.until_shown("TASK-001: reviewing → working");
     let task = env.task_of(&env.list([""; 0])[0]);
     env.until_count(&task, "review.passed", 2);
+    // What the person saw before they wrote is not shown again.
+    let since = env.orange(["task", "diff", &task.id, "--since-seen", "--json"]);
+    let since = since.ok().json();
+    assert_eq!(since["diff"]["against"], "what you last saw");
+    let turn = env.orange(["task", "diff", &task.id, "--last-turn", "--json"]);
+    assert_eq!(turn.ok().json()["diff"]["head"], since["diff"]["head"]);
     looker.until_shown("m merge");
     looker.press(&["m"]);
     looker.until_shown("y merge");

@@ -121,6 +121,7 @@ mod stray_task_files;
 mod surface;
 mod task_create;
 mod task_diff;
+mod task_diff_parts;
 mod task_diff_stat;
 mod task_end;
 mod task_link;

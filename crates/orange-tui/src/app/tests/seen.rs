@@ -1,6 +1,7 @@
 //! Keys act on what stands on the screen and on nothing else.
 
 use super::*;
+use orange_engine::views::diff::DiffOf;
 
 fn refused(text: &str) -> Input {
     Input::Refused {
@@ -184,23 +185,16 @@ fn a_search_narrows_the_inbox_and_the_board() {
 #[test]
 fn the_same_comparison_is_there_when_changes_are_opened_again() {
     let mut app = app((80, 24), false, shop());
-    let read = |app: &mut App| {
-        let changes = Changes {
-            folder: app.cursor.clone().unwrap(),
-            ..Changes::default()
-        };
-        app.update(Input::Changes(Box::new(changes)), Instant::now());
-    };
     press(&mut app, "D");
-    read(&mut app);
     press(&mut app, "\u{1b}D");
-    assert_eq!(app.diff_of, DiffOf::Work);
-    read(&mut app);
+    assert_eq!(app.changes.of(), DiffOf::Work);
     press(&mut app, "2");
-    assert_eq!(app.diff_of, DiffOf::SinceReview);
+    assert_eq!(app.changes.of(), DiffOf::SinceSeen);
+    press(&mut app, "\u{1b}D");
+    assert_eq!(app.changes.of(), DiffOf::SinceSeen);
     // Another task begins with all that it changed.
     press(&mut app, "\u{1b}j");
-    assert_eq!(app.diff_of, DiffOf::Work);
+    assert_eq!(app.changes.of(), DiffOf::Work);
 }
 
 #[test]

@@ -13,6 +13,8 @@ use orange_engine::Result;
 use orange_engine::git::diff::Shape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
+use orange_engine::verbs::seen;
+use orange_engine::views::diff::{LAST_SEEN, LAST_TURN};
 use orange_engine::views::{Comparison, DiffOf, DiffView, diff};
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
@@ -25,11 +27,17 @@ Compared with the commit at which the task's branch left its target. On a termin
 goes through git's pager, and control characters in files are shown, not obeyed. Anywhere else it is \
 git's own diff, binary files included: `git apply` takes it.
 
+Orange remembers the commit at which you were last shown all changes: by this command on a terminal, without \
+--stat and --file, or by the dashboard. Afterwards --since-seen shows what came since. The last turn of an agent \
+begins when it is started, when a message reaches it, or when you type into its window; a reviewer's turns do not count.
+
 Examples:
   orange diff TASK-001
   orange diff TASK-001 --stat
   orange diff TASK-001 --file src --file '*.md'
   orange diff TASK-001 --since-review   what came after the review
+  orange diff TASK-001 --since-seen     what came since you looked
+  orange diff TASK-001 --last-turn --stat
   orange diff --uncommitted             inside a workspace: not committed there
   orange diff TASK-001 > login.patch")]
 pub(crate) struct DiffArgs {
@@ -42,24 +50,47 @@ pub(crate) struct DiffArgs {
     /// Only this file, folder or pattern, from the root of the repository; may be given more than once
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<OsString>,
-    /// What came after the last review
-    #[arg(long)]
-    since_review: bool,
-    /// What is not committed in its worktree, files that git does not know included
-    #[arg(long, conflicts_with = "since_review")]
-    uncommitted: bool,
+    #[command(flatten)]
+    part: Part,
     /// Straight to the terminal
     #[arg(long)]
     no_pager: bool,
 }
 
+/// Which part of the changes is meant: all of them, or one of these.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct Part {
+    /// What came since you were last shown all of it; all of it, if you never were
+    #[arg(long)]
+    since_seen: bool,
+    /// What came since its agent was last told what to do
+    #[arg(long)]
+    last_turn: bool,
+    /// What came after the last review
+    #[arg(long)]
+    since_review: bool,
+    /// What is not committed in its worktree, files that git does not know included
+    #[arg(long)]
+    uncommitted: bool,
+}
+
+impl Part {
+    fn chosen(&self) -> DiffOf {
+        let parts = [
+            (self.since_seen, DiffOf::SinceSeen),
+            (self.last_turn, DiffOf::LastTurn),
+            (self.since_review, DiffOf::SinceReview),
+            (self.uncommitted, DiffOf::Uncommitted),
+        ];
+        let chosen = parts.into_iter().find(|(is_chosen, _)| *is_chosen);
+        chosen.map_or(DiffOf::Work, |(_, of)| of)
+    }
+}
+
 pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     let view = session.view(args.id.as_deref())?;
-    let of = match (args.since_review, args.uncommitted) {
-        (true, _) => DiffOf::SinceReview,
-        (_, true) => DiffOf::Uncommitted,
-        (false, false) => DiffOf::Work,
-    };
+    let of = args.part.chosen();
     let comparison = diff::comparison(&session.call, &view, of)?;
     if session.json {
         let files = match comparison.nothing {
@@ -86,7 +117,11 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     let said = if is_terminal {
         let headline = headline(&view.task, &comparison, of);
         let paged = !args.no_pager;
-        on_terminal(&comparison, shape, &args.files, headline, paged)?
+        let said = on_terminal(&comparison, shape, &args.files, headline, paged)?;
+        if said && !args.stat && args.files.is_empty() {
+            seen::note_look(&session.call, &view.place, &comparison);
+        }
+        said
     } else {
         plain(&comparison, shape, &args.files)?
     };
@@ -145,6 +180,12 @@ fn headline(task: &Task, comparison: &Comparison, of: DiffOf) -> String {
         (DiffOf::Uncommitted, _) => format!("{name}: not committed"),
         (DiffOf::SinceReview, Some(base)) => {
             format!("{name}: {commits} since the review of {base}")
+        }
+        (DiffOf::LastTurn, Some(base)) if comparison.against == LAST_TURN => {
+            format!("{name}: {commits} since the last turn began at {base}")
+        }
+        (DiffOf::SinceSeen, Some(base)) if comparison.against == LAST_SEEN => {
+            format!("{name}: {commits} since you looked at {base}")
         }
         (_, Some(base)) => format!("{name}: {commits} since {} at {base}", comparison.against),
         (_, None) => format!("{name}: {commits}"),
