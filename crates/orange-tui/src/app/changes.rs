@@ -394,6 +394,7 @@ impl App {
         {
             words.push(format!("--line={line}"));
         }
+        self.leave_for(&row);
         Some(vec![Effect::HandOver {
             folder: row.folder,
             words,

@@ -38,7 +38,10 @@ pub(super) fn markdown(text: &str, theme: Theme, width: usize) -> Vec<Line<'stat
     }
     let mut lines = writer.flow.lines();
     if !rest.is_empty() {
-        lines.push(Line::styled("… it is longer: `e` opens it", theme.dim()));
+        lines.push(Line::styled(
+            "… it is longer than what is shown here",
+            theme.dim(),
+        ));
     }
     lines
 }

@@ -68,7 +68,7 @@ fn the_last_turn_needs_an_agent() {
     assert_snapshot!(run.fails_with(3), @"
     ------- stderr -------
     error: TASK-001 has had no agent yet
-    hint: `orange task diff TASK-001` shows all of its work
+    hint: `orange diff TASK-001` shows all of its work
     [exit status: 3]
     ");
     env.orange(["diff", "--last-turn", "--since-seen"])
