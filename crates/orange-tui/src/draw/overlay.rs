@@ -267,14 +267,18 @@ fn help(frame: &mut Frame<'_>, app: &App, typed: &str, scroll: usize, body: Rect
             .collect();
         for (number, row) in found.into_iter().enumerate() {
             let title = if number == 0 { group.title() } else { "" };
-            lines.push(Line::from(vec![
-                Span::styled(format!("{title:<8}"), app.theme.dim()),
-                Span::styled(
-                    format!("{:<5} ", app.keymap.key(row.action)),
-                    app.theme.key(),
-                ),
-                Span::raw(fitted(row.about, inner_width(body).saturating_sub(14))),
-            ]));
+            let about = wrapped(row.about, inner_width(body).saturating_sub(14));
+            for (line, text) in about.into_iter().enumerate() {
+                let (title, key) = match line {
+                    0 => (title, app.keymap.key(row.action)),
+                    _ => ("", ""),
+                };
+                lines.push(Line::from(vec![
+                    Span::styled(format!("{title:<8}"), app.theme.dim()),
+                    Span::styled(format!("{key:<5} "), app.theme.key()),
+                    Span::raw(text),
+                ]));
+            }
         }
     }
     let room = usize::from(body.height).saturating_sub(3);

@@ -138,6 +138,8 @@ fn a_git_that_does_not_answer_holds_up_no_key() {
     looker.press(&["?"]);
     looker.until_shown("type to find a key");
     looker.press(&["Escape"]);
+    // Escape and a letter that comes with it are another key.
+    looker.until_gone("type to find a key");
     env.allow("go");
     looker.press(&["k"]);
     looker.press(&["D"]);
