@@ -94,7 +94,7 @@ fn a_question_is_posted_once_signed_and_again_after_a_failure() {
         ("id", &task.id),
         ("summary", "Deploy it"),
         ("event", "attention.raised"),
-        ("answer", "orange task answer shop:TASK-001"),
+        ("answer", "orange answer shop:TASK-001"),
         ("delivery", header(head, "x-orange-delivery")),
     ] {
         assert_eq!(told[name], value, "{name}");
