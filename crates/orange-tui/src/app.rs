@@ -43,6 +43,9 @@ const LONGEST_PAUSE: u32 = 2;
 /// Two clicks on the same line within this time are one double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
+/// The word of a task that was deleted while the cursor was on it.
+const GONE: &str = "gone";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     List,
@@ -174,6 +177,8 @@ pub struct App {
     submitted: HashMap<String, Form>,
     /// How many forms were sent.
     sent_forms: usize,
+    /// The person knows that quitting drops what they wrote.
+    is_warned: bool,
     /// What stood on the screen last.
     drawn: Drawn,
     /// The cursor went to another task by itself, and nobody has seen it there yet.
@@ -240,6 +245,7 @@ impl App {
             forms: Vec::new(),
             submitted: HashMap::new(),
             sent_forms: 0,
+            is_warned: false,
             drawn: Drawn::default(),
             is_moved: false,
             gone: None,
@@ -271,7 +277,9 @@ impl App {
 
     /// The selected task where it is drawn: keys act on no other.
     pub fn at_hand(&self) -> Option<&OverviewRow> {
-        let is_drawn = |row: &&OverviewRow| self.view != View::Inbox || self.is_in_inbox(row);
+        let is_drawn = |row: &&OverviewRow| {
+            (self.view != View::Inbox || self.is_in_inbox(row)) && !self.is_deleted(row)
+        };
         self.selected().filter(is_drawn)
     }
 
@@ -290,7 +298,7 @@ impl App {
 
     /// A task that is gone for another reason than that it has been over for long.
     pub fn is_deleted(&self, row: &OverviewRow) -> bool {
-        self.is_gone(row) && row.status.is_none()
+        self.is_gone(row) && row.word == GONE
     }
 
     /// A frame was drawn: what is on the screen now can be read.
@@ -470,6 +478,7 @@ impl App {
             }
         };
         self.loaded = true;
+        self.known_projects.clone_from(&overview.projects);
         let before = self.needed.replace(overview.needs_me);
         let more_need = before.is_some_and(|before| overview.needs_me > before);
         let cursor = self.cursor.clone();
@@ -502,9 +511,11 @@ impl App {
             return None;
         }
         let mut row = row.clone();
-        (row.needs_me, row.note, row.session, row.slot) = (false, None, SessionState::None, None);
+        // What decides on its place stays as it was.
+        (row.session, row.slot) = (SessionState::None, None);
         if !row.status.is_some_and(Status::is_terminal) {
-            (row.status, row.word) = (None, "gone".to_owned());
+            row.word = GONE.to_owned();
+            row.note = row.note.map(|_| "it is listed no more".into());
         }
         Some(row)
     }
@@ -648,7 +659,7 @@ impl App {
         if crate::draw::is_too_small(self.size) {
             let leaves = match key.code {
                 KeyCode::Char('c') => is_control,
-                KeyCode::Char('q') => true,
+                _ if self.keymap.action(key) == Some(KeyAction::Quit) => self.may_quit(),
                 _ => false,
             };
             return leaves.then_some(Effect::Quit).into_iter().collect();
@@ -847,6 +858,13 @@ impl App {
             Outcome::Rescues(rescues) => self.choose_rescue(&folder, rescues, at),
             Outcome::Rescue { name, lines } => self.confirm_rescue(folder, name, lines, at),
             Outcome::Plans(planned) => self.confirm_merges(planned, at),
+            // Whoever is at something else by now is not taken away from it.
+            Outcome::Attach(_) if self.overlay.is_some() => {
+                let (label, key) = (self.label_of(&folder), self.keymap.key(KeyAction::Enter));
+                let text = format!("the window of {label} can be shown: `{key}` again");
+                self.say(text, at);
+            }
+            Outcome::Attach(attach) => return vec![Effect::Attach { folder, attach }],
             Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
             Outcome::ChooseMode { project, verb } => self.choose_mode(&folder, &project, &verb, at),
             Outcome::Failed { mut text, hint } => {

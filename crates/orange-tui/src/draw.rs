@@ -59,7 +59,12 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) {
     let area = frame.area();
     if is_too_small((area.width, area.height)) {
         let (columns, rows) = LEAST;
-        let text = format!("too small: at least {columns} × {rows}; q quits");
+        let quits = if app.may_quit() {
+            format!("{} quits", app.keymap.key(KeyAction::Quit))
+        } else {
+            "Ctrl-C quits, and what you wrote or what runs ends with it".to_owned()
+        };
+        let text = format!("too small: at least {columns} × {rows}; {quits}");
         let lines = panel::wrapped(&text, area.width.into());
         frame.render_widget(Paragraph::new(lines.join("\n")), area);
         app.theme.finish(frame.buffer_mut());

@@ -4,17 +4,19 @@ pub(crate) mod changes;
 
 use crate::app::{Input, rows};
 use crate::verbs;
-use orange_engine::background::monitor::Monitor;
+use orange_engine::background::monitor::{Monitor, Tick};
 use orange_engine::background::queue;
 use orange_engine::store::feed::{Change, Feed};
 use orange_engine::tmux::Attach;
 use orange_engine::verbs::peek;
 use orange_engine::views::{dashboard, search};
-use orange_engine::{Call, settings};
+use orange_engine::{Call, Result, settings};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What the overview is asked for.
 pub(crate) struct Wanted {
@@ -39,6 +41,71 @@ fn newest<T: Send + 'static>(mut work: impl FnMut(T) + Send + 'static) -> Sender
     asks
 }
 
+/// So many tasks are looked at at the same time.
+const MOST_LOOKS: usize = 4;
+
+/// Looks at tasks beside each other, so that one whose lock or window takes long holds up no other. Of each task there is one
+/// look at a time, and another one after it if it was asked for meanwhile. Where all places are taken, the newest ask waits.
+#[derive(Clone)]
+pub(crate) struct Looks {
+    running: Arc<Mutex<Running>>,
+    work: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Running {
+    /// Folders of tasks; true: it was asked for again.
+    now: Vec<(String, bool)>,
+    next: Option<String>,
+}
+
+impl Looks {
+    fn new(work: impl Fn(&str) + Send + Sync + 'static) -> Looks {
+        Looks {
+            running: Arc::default(),
+            work: Arc::new(work),
+        }
+    }
+
+    pub(crate) fn ask(&self, folder: String) {
+        let mut running = locked(&self.running);
+        if let Some((_, again)) = running.now.iter_mut().find(|(known, _)| *known == folder) {
+            *again = true;
+        } else if running.now.len() >= MOST_LOOKS {
+            running.next = Some(folder);
+        } else {
+            running.now.push((folder.clone(), false));
+            let looks = self.clone();
+            thread::spawn(move || looks.look(folder));
+        }
+    }
+
+    fn look(&self, mut folder: String) {
+        loop {
+            // A fault in one look must not end all later ones.
+            let _ = catch_unwind(AssertUnwindSafe(|| (self.work)(&folder)));
+            let mut running = locked(&self.running);
+            let place = running.now.iter().position(|(known, _)| *known == folder);
+            let Some(place) = place else {
+                return;
+            };
+            if std::mem::take(&mut running.now[place].1) {
+                continue;
+            }
+            running.now.remove(place);
+            let Some(next) = running.next.take() else {
+                return;
+            };
+            running.now.push((next.clone(), false));
+            folder = next;
+        }
+    }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<Wanted> {
     newest(move |wanted: Wanted| {
         let call = call.anew();
@@ -51,18 +118,18 @@ pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<Wanted> {
     })
 }
 
-pub(crate) fn focus(call: Call, tell: Sender<Input>) -> Sender<String> {
-    newest(move |folder: String| {
-        let loaded = dashboard::focus(&call.anew(), &folder);
-        let _ = tell.send(Input::Focus(folder, Box::new(loaded)));
+pub(crate) fn focus(call: Call, tell: Sender<Input>) -> Looks {
+    Looks::new(move |folder| {
+        let loaded = dashboard::focus(&call.anew(), folder);
+        let _ = tell.send(Input::Focus(folder.to_owned(), Box::new(loaded)));
     })
 }
 
-pub(crate) fn screen(call: Call, tell: Sender<Input>) -> Sender<String> {
-    newest(move |folder: String| {
+pub(crate) fn screen(call: Call, tell: Sender<Input>) -> Looks {
+    Looks::new(move |folder| {
         let call = call.anew();
-        let seen = peek::coloured(&call, call.store().place(&folder));
-        let _ = tell.send(Input::Screen(folder, seen.ok()));
+        let seen = peek::coloured(&call, call.store().place(folder));
+        let _ = tell.send(Input::Screen(folder.to_owned(), seen.ok()));
     })
 }
 
@@ -86,12 +153,15 @@ pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<I
     let call = call.anew();
     thread::spawn(move || {
         let what = verb.name();
-        let done = catch_unwind(AssertUnwindSafe(|| verbs::run(&call, &folder, verb)));
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let done = verbs::run(&call, &folder, verb);
+            queue::leave_queue_to_errand(&call);
+            done
+        }));
         let outcome = Box::new(done.unwrap_or_else(|_| verbs::Outcome::Failed {
             text: format!("{what} failed by a fault of the program; the log says more"),
             hint: None,
         }));
-        queue::leave_queue_to_errand(&call);
         let _ = tell.send(Input::Done {
             folder,
             what,
@@ -123,24 +193,50 @@ pub(crate) fn return_of(attach: Attach, folder: String, tell: Sender<Input>) {
 
 /// How long a new set of folders may wait to be watched.
 const FOLDERS: Duration = Duration::from_millis(500);
+/// After a fault nothing is tried again at once.
+const AFTER_FAULT: Duration = Duration::from_secs(5);
+
+/// Whether there are news of which the dashboard has not heard. It may have lent its terminal for hours; one word is enough then.
+#[derive(Clone, Default)]
+pub(crate) struct News(Arc<AtomicBool>);
+
+impl News {
+    /// False: nobody listens any more.
+    fn tell(&self, tell: &Sender<Input>) -> bool {
+        self.0.swap(true, Ordering::SeqCst) || tell.send(Input::News).is_ok()
+    }
+
+    pub(crate) fn heard(&self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
 
 /// Tells of every change in the home. What it is told are the folders of tasks that are not over: of the others nobody edits
 /// the files.
-pub(crate) fn feed(call: &Call, tell: Sender<Input>) -> Sender<Vec<String>> {
+pub(crate) fn feed(call: &Call, tell: Sender<Input>, news: News) -> Sender<Vec<String>> {
     let (asks, asked): (Sender<Vec<String>>, Receiver<Vec<String>>) = channel();
+    let call = call.clone();
     let mut feed = Feed::open(call.store());
     thread::spawn(move || {
         loop {
-            let mut is_news = false;
-            while let Ok(folders) = asked.try_recv() {
-                // Between the look that found them and now they may have been edited.
-                is_news |= feed.watch_tasks(folders);
-            }
-            is_news |= match feed.next(if is_news { Duration::ZERO } else { FOLDERS }) {
-                Change::Tasks(_) | Change::Runs | Change::Rescan => true,
-                Change::Nothing => false,
+            let change = catch_unwind(AssertUnwindSafe(|| {
+                while let Ok(folders) = asked.try_recv() {
+                    feed.watch_tasks(folders);
+                }
+                feed.next(FOLDERS)
+            }));
+            let is_news = match change {
+                Ok(Change::Tasks(_) | Change::Runs | Change::Rescan) => true,
+                Ok(Change::Nothing) => false,
+                // What changed before the feed is open again is seen by the look that follows.
+                Err(_) => {
+                    tracing::error!("the feed of changes is opened again after a fault");
+                    thread::sleep(AFTER_FAULT);
+                    feed = Feed::open(call.store());
+                    true
+                }
             };
-            if is_news && tell.send(Input::News).is_err() {
+            if is_news && !news.tell(&tell) {
                 return;
             }
         }
@@ -149,24 +245,84 @@ pub(crate) fn feed(call: &Call, tell: Sender<Input>) -> Sender<Vec<String>> {
 }
 
 /// Watches over agents, as `orange watch` does, unless another process does so.
-pub(crate) fn monitor(call: Call, tell: Sender<Input>) {
-    thread::spawn(move || {
-        let mut monitor = Monitor::default();
-        loop {
-            let call = call.anew();
-            let interval = settings::config(&call).map(|config| config.monitor.interval);
-            let state = match monitor.tick(&call) {
-                Ok(tick) if tick.follows => "monitor elsewhere",
-                Ok(_) => "monitor here",
-                Err(error) => {
-                    tracing::warn!(%error, "the monitor could not look");
-                    "monitor failed"
-                }
-            };
-            if tell.send(Input::Monitor(state)).is_err() {
-                return;
-            }
-            thread::sleep(interval.unwrap_or(Duration::from_secs(30)));
-        }
-    });
+pub(crate) struct Watch {
+    monitor: Arc<Mutex<Monitor>>,
+    rests: Arc<AtomicBool>,
+    wake: Sender<()>,
 }
+
+/// A look that takes longer is not waited for by somebody who wants to stop the dashboard.
+const LAST_LOOK: Duration = Duration::from_secs(1);
+
+impl Watch {
+    pub(crate) fn begin(call: Call, tell: Sender<Input>) -> Watch {
+        let (wake, woken) = channel();
+        let watch = Watch {
+            monitor: Arc::default(),
+            rests: Arc::default(),
+            wake,
+        };
+        let (monitor, rests) = (Arc::clone(&watch.monitor), Arc::clone(&watch.rests));
+        thread::spawn(move || {
+            loop {
+                let call = call.anew();
+                let interval = settings::config(&call).map(|config| config.monitor.interval);
+                {
+                    let mut monitor = locked(&monitor);
+                    if !rests.load(Ordering::SeqCst) {
+                        let state = state(|| monitor.tick(&call));
+                        if tell.send(Input::Monitor(state)).is_err() {
+                            return;
+                        }
+                    }
+                }
+                let interval = interval.unwrap_or(Duration::from_secs(30));
+                if woken.recv_timeout(interval) == Err(RecvTimeoutError::Disconnected) {
+                    return;
+                }
+            }
+        });
+        watch
+    }
+
+    /// Lets another process watch, as this one is about to be stopped and would only keep the others from it.
+    pub(crate) fn rest(&self) {
+        self.rests.store(true, Ordering::SeqCst);
+        let until = Instant::now() + LAST_LOOK;
+        loop {
+            let monitor = match self.monitor.try_lock() {
+                Err(TryLockError::WouldBlock) => None,
+                Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+                Ok(monitor) => Some(monitor),
+            };
+            match monitor {
+                // Its lock is given back with it.
+                Some(mut monitor) => return drop(std::mem::take(&mut *monitor)),
+                None if Instant::now() >= until => return,
+                None => thread::sleep(LAST_LOOK / 100),
+            }
+        }
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.rests.store(false, Ordering::SeqCst);
+        let _ = self.wake.send(());
+    }
+}
+
+/// Who watches, in words, after a look.
+fn state(look: impl FnOnce() -> Result<Tick>) -> &'static str {
+    match catch_unwind(AssertUnwindSafe(look)) {
+        Ok(Ok(tick)) if tick.follows => "monitor elsewhere",
+        Ok(Ok(_)) => "monitor here",
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the monitor could not look");
+            "monitor failed"
+        }
+        Err(_) => "monitor failed",
+    }
+}
+
+#[cfg(test)]
+#[path = "loaders/tests.rs"]
+mod tests;

@@ -4,11 +4,12 @@ use crate::app::{App, Effect, Input, Setup};
 use crate::draw;
 use crate::keymap::Keymap;
 use crate::loaders::changes::ChangesLoader;
-use crate::loaders::{self, Wanted};
+use crate::loaders::{self, Looks, News, Wanted, Watch};
 use crate::terminal::{self, Taken};
 use crate::theme::Theme;
 use orange_engine::crash_points::crash_point;
-use orange_engine::{Call, Error, Result, err, verbs};
+use orange_engine::tmux::Attach;
+use orange_engine::{Call, Error, Result, err};
 use ratatui::crossterm::clipboard::CopyToClipboard;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::crossterm::execute;
@@ -136,9 +137,11 @@ fn read_events() -> io::Result<Vec<Event>> {
 
 /// What is asked of other threads.
 struct Asks {
+    watch: Watch,
+    news: News,
     overview: Sender<Wanted>,
-    focus: Sender<String>,
-    screen: Sender<String>,
+    focus: Looks,
+    screen: Looks,
     search: Sender<(String, Vec<String>)>,
     changes: ChangesLoader,
     watched: Sender<Vec<String>>,
@@ -146,10 +149,12 @@ struct Asks {
 
 impl Asks {
     fn new(call: &Call, tell: &Sender<Input>) -> Asks {
-        loaders::monitor(call.clone(), tell.clone());
+        let news = News::default();
         Asks {
+            watch: Watch::begin(call.clone(), tell.clone()),
             // Before the first look, so that no change falls between the two.
-            watched: loaders::feed(call, tell.clone()),
+            watched: loaders::feed(call, tell.clone(), news.clone()),
+            news,
             overview: loaders::overview(call.clone(), tell.clone()),
             focus: loaders::focus(call.clone(), tell.clone()),
             screen: loaders::screen(call.clone(), tell.clone()),
@@ -242,6 +247,10 @@ impl Dashboard {
 
     fn take(&mut self, input: Input) -> Result<()> {
         self.is_dirty = true;
+        // Before the look, so that what changes during it is told again.
+        if matches!(input, Input::News) {
+            self.asks.news.heard();
+        }
         let is_overview = matches!(input, Input::Overview(_));
         let effects = self.app.update(input, Instant::now());
         if is_overview {
@@ -252,9 +261,14 @@ impl Dashboard {
 
     /// Stops as a shell expects it, and goes on in the foreground.
     fn suspend(&mut self) -> Result<()> {
-        let stopped = self
-            .terminal
-            .lend(|| signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP));
+        let watch = &self.asks.watch;
+        let stopped = self.terminal.lend(|| {
+            watch.rest();
+            let stopped =
+                signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
+            watch.go_on();
+            stopped
+        });
         stopped.map_err(gone)?.map_err(gone)?;
         self.is_dirty = true;
         Ok(())
@@ -272,10 +286,10 @@ impl Dashboard {
                     });
                 }
                 Effect::LoadFocus(folder) => {
-                    let _ = self.asks.focus.send(folder);
+                    self.asks.focus.ask(folder);
                 }
                 Effect::LoadScreen(folder) => {
-                    let _ = self.asks.screen.send(folder);
+                    self.asks.screen.ask(folder);
                 }
                 Effect::Search(words) => {
                     let _ = self.asks.search.send((words, self.app.projects.clone()));
@@ -287,7 +301,7 @@ impl Dashboard {
                 Effect::Run { folder, verb } => {
                     loaders::run(&self.call, folder, verb, self.tell.clone());
                 }
-                Effect::Attach(folder) => self.attach(folder)?,
+                Effect::Attach { folder, attach } => self.attach(folder, &attach)?,
                 Effect::HandOver { folder, words } => self.hand_over(folder, &words)?,
                 Effect::Edit(text) => {
                     let edit = self.edit;
@@ -322,12 +336,7 @@ impl Dashboard {
     }
 
     /// Goes to a task's window: inside tmux another session shows, outside the terminal is lent until the person detaches.
-    fn attach(&mut self, folder: String) -> Result<()> {
-        let place = self.call.store().place(&folder);
-        let attach = match verbs::attach::attach(&self.call.anew(), place, None) {
-            Ok((_, attach)) => attach,
-            Err(error) => return self.refuse(&error),
-        };
+    fn attach(&mut self, folder: String, attach: &Attach) -> Result<()> {
         let went = if attach.switches {
             attach.command().output().map(|said| said.status)
         } else {
@@ -339,7 +348,7 @@ impl Dashboard {
         }
         if attach.switches {
             self.take(Input::Said(attach.way_back.clone()))?;
-            loaders::return_of(attach, folder, self.tell.clone());
+            loaders::return_of(attach.clone(), folder, self.tell.clone());
         } else {
             self.take(Input::Back {
                 folder: Some(folder),

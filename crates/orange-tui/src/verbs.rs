@@ -10,9 +10,11 @@ use orange_core::task::{Queue, Task};
 use orange_core::workflow::{Intent, Role};
 use orange_engine::runs::Answer;
 use orange_engine::sessions::permissions::is_mode_open;
+use orange_engine::tmux::Attach;
 use orange_engine::tx::Committed;
 use orange_engine::verbs::answer::{self, Always};
 use orange_engine::verbs::answer_clarification::answer_clarification;
+use orange_engine::verbs::attach::attach;
 use orange_engine::verbs::cancel::{CancelChildren, cancel};
 use orange_engine::verbs::change::{self, Change, Changed};
 use orange_engine::verbs::create::{NewTask, create};
@@ -38,6 +40,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub enum Verb {
     Start,
     Respawn,
+    /// Finds the window to go to.
+    Attach,
     Allow(Box<OpenQuestion>),
     AllowAlways(Box<OpenQuestion>, Scope),
     Deny(Box<OpenQuestion>, String),
@@ -71,6 +75,7 @@ impl Verb {
         match self {
             Verb::Start => "start",
             Verb::Respawn => "start again",
+            Verb::Attach => "attach",
             Verb::Allow(_) => "allow",
             Verb::AllowAlways(..) => "always allow",
             Verb::Deny(..) => "deny",
@@ -107,6 +112,8 @@ pub enum Outcome {
         folder: String,
         text: String,
     },
+    /// How to get to a task's window.
+    Attach(Box<Attach>),
     /// What a merge would be: a person decides.
     Plan(Box<MergePlan>),
     Plans(Vec<Planned>),
@@ -231,6 +238,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             let text = format!("{}: its agent is started again", done.task.label());
             Outcome::said(with_failures(text, &done))
         }
+        Verb::Attach => Outcome::Attach(Box::new(attach(call, place(), None)?.1)),
         Verb::Allow(open) => answered(call, &asked()?, &open, &plain(true, String::new()))?,
         Verb::AllowAlways(open, scope) => {
             let always = Always {

@@ -60,6 +60,8 @@ pub struct MergePlan {
     pub target: String,
     pub strategy: Strategy,
     pub head: Option<String>,
+    /// The target is pushed to `origin` too.
+    pub push: bool,
     pub concerns: Vec<Concern>,
 }
 
@@ -97,12 +99,11 @@ pub fn merge_plan(call: &Call, place: Place, wish: &MergeWish) -> Result<MergePl
         has_work(task, history, &project, head.as_deref(), beside.as_deref())?;
         concerns::merge_concerns(call, &view.task, &view.history, &project, head.as_deref())?
     };
+    let settings = settings::config_for(call, &view.task)?.merge;
     Ok(MergePlan {
+        push: wish.push.unwrap_or(settings.push) && worktree::has_remote(&project.path)?,
         target: view.task.target(&project.default_branch).to_owned(),
-        strategy: match wish.strategy {
-            Some(strategy) => strategy,
-            None => settings::config_for(call, &view.task)?.merge.strategy,
-        },
+        strategy: wish.strategy.unwrap_or(settings.strategy),
         head,
         concerns,
         task: view.task,

@@ -26,9 +26,12 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Default)]
 pub struct Overview {
     pub rows: Vec<OverviewRow>,
+    /// The names of all projects, whatever is shown.
+    pub projects: Vec<String>,
     /// Tasks that are over and not among the rows.
     pub older: usize,
     pub needs_me: usize,
+    /// Agents that are alive, in all projects: so is the limit.
     pub agents: usize,
     pub agent_limit: usize,
     /// Workspaces that a task has, and how many there can be.
@@ -113,6 +116,7 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
         .collect();
     let wanted = |name: &String| projects.is_empty() || projects.contains(name);
     let known = call.projects()?;
+    let names = known.iter().map(|project| project.name.clone()).collect();
     let known = known.iter().filter(|project| wanted(&project.name));
     let project = match projects {
         [one] => Some(one.as_str()),
@@ -123,10 +127,11 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
         needs_me: rows.iter().filter(|row| row.needs_me).count(),
         slots_held: rows.iter().filter(|row| row.slot.is_some()).count(),
         slots: known.map(|project| project.pool_size as usize).sum(),
-        agents: standing.agents,
+        agents: live.count(None),
         agent_limit: config.agents.limit as usize,
         queued: standing.count(QUEUED).tasks,
         older: listing.older,
+        projects: names,
         rows,
     })
 }

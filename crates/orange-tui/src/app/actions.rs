@@ -5,6 +5,7 @@ use super::offered::{self, Go};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::rows::{COLUMNS, Narrowed, column};
 use super::{App, Effect, Overlay, Tab, Undo, View};
+use crate::draw::layout::screen_back;
 use crate::draw::preview_side;
 use crate::verbs::Verb;
 use orange_core::allow_rule::Scope;
@@ -17,6 +18,7 @@ use std::time::Instant;
 
 impl App {
     pub(super) fn act(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
+        self.is_warned &= action == KeyAction::Quit;
         let note = self.note_look();
         let mut effects = match self.act_in_changes(action, at) {
             Some(effects) => effects,
@@ -107,10 +109,11 @@ impl App {
 
     fn step(&mut self, by: isize) -> Vec<Effect> {
         if self.view == View::Task {
-            self.scroll = self
-                .scroll
-                .saturating_add_signed(by)
-                .min(self.furthest_line());
+            // A screen is shown from its end, and scrolled back.
+            let is_screen = self.tab == Tab::Screen;
+            let by = if is_screen { by.saturating_neg() } else { by };
+            let scrolled = self.scroll.saturating_add_signed(by);
+            self.scroll = scrolled.min(self.furthest_line());
             return Vec::new();
         }
         if self.view == View::Inbox {
@@ -140,13 +143,15 @@ impl App {
 
     fn needing(&self) -> Vec<&OverviewRow> {
         let rows = self.overview.rows.iter();
-        let mut rows: Vec<&OverviewRow> = rows.filter(|row| row.needs_me).collect();
+        let mut rows: Vec<&OverviewRow> = rows
+            .filter(|row| row.needs_me && !self.is_gone(row))
+            .collect();
         rows.sort_by_cached_key(|row| (row.since, row.label.clone()));
         rows
     }
 
     pub(super) fn is_in_inbox(&self, row: &OverviewRow) -> bool {
-        row.needs_me && self.narrowed.holds(row)
+        row.needs_me && !self.is_gone(row) && self.narrowed.holds(row)
     }
 
     pub(super) fn place_in_inbox(&self) -> Option<usize> {
@@ -166,11 +171,10 @@ impl App {
         }
     }
 
-    /// How far the text of the open tab can be scrolled; a screen is cut where it is drawn.
+    /// How far the text of the open tab can be scrolled.
     fn furthest_line(&self) -> usize {
         if self.tab == Tab::Screen {
-            let lines = self.screen.as_ref().map(|screen| screen.lines().count());
-            return lines.unwrap_or(0).saturating_sub(1);
+            return screen_back(self);
         }
         crate::draw::task::furthest(self)
     }
@@ -187,7 +191,8 @@ impl App {
             self.say("no task is selected", at);
             return Vec::new();
         }
-        self.scroll = self.scroll.saturating_add_signed(by);
+        let back = self.scroll.saturating_add_signed(by.saturating_neg());
+        self.scroll = back.min(screen_back(self));
         Vec::new()
     }
 
@@ -373,7 +378,29 @@ impl App {
             );
             return Vec::new();
         }
+        if self.has_unsent() && !self.is_warned {
+            self.is_warned = true;
+            let key = self.keymap.key(KeyAction::Quit);
+            let text = format!("what you wrote was not sent: `{key}` again quits without it");
+            self.say(text, at);
+            return Vec::new();
+        }
         vec![Effect::Quit]
+    }
+
+    /// Whether a text or a form was begun and not sent.
+    fn has_unsent(&self) -> bool {
+        let is_open = match &self.overlay {
+            Some(Overlay::Compose(compose)) => !compose.area.is_empty(),
+            Some(Overlay::Form(form)) => !form.is_empty(),
+            _ => false,
+        };
+        is_open || !self.drafts.is_empty() || !self.forms.is_empty()
+    }
+
+    /// Whether quitting loses nothing and leaves nothing half done.
+    pub fn may_quit(&self) -> bool {
+        self.busy.is_empty() && !self.has_unsent()
     }
 
     pub(super) fn label_of(&self, folder: &str) -> String {
@@ -453,6 +480,11 @@ impl App {
     }
 
     fn act_on_task(&mut self, action: KeyAction, at: Instant) -> Vec<Effect> {
+        if let Some(row) = self.selected().filter(|row| self.is_deleted(row)) {
+            let text = format!("{} is gone, so nothing can be done with it", row.label);
+            self.refuse(text, None, at);
+            return Vec::new();
+        }
         let Some(row) = self.at_hand().cloned() else {
             self.say("no task is selected", at);
             return Vec::new();
@@ -551,7 +583,7 @@ impl App {
             Some(Go::Start) => self.run(row.folder.clone(), Verb::Start),
             Some(Go::Attach) => {
                 self.leave_for(row);
-                vec![Effect::Attach(row.folder.clone())]
+                self.run(row.folder.clone(), Verb::Attach)
             }
             Some(Go::Respawn) => {
                 self.confirm(Confirm {

@@ -3,6 +3,7 @@
 use crate::verbs::{Outcome, Verb};
 use orange_engine::Error;
 use orange_engine::git::diff::FileChange;
+use orange_engine::tmux::Attach;
 use orange_engine::views::changes::{Changes, Visit};
 use orange_engine::views::dashboard::{Focus, Overview};
 use orange_engine::views::diff::{Comparison, DiffOf};
@@ -99,7 +100,11 @@ pub enum Effect {
         folder: String,
         verb: Verb,
     },
-    Attach(String),
+    /// Goes to a task's window.
+    Attach {
+        folder: String,
+        attach: Box<Attach>,
+    },
     /// Hands the terminal to a command of `orange`.
     HandOver {
         folder: String,

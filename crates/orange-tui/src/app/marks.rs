@@ -1,6 +1,6 @@
 //! Tasks that are marked, and what is done with all of them at once: asked once, told once.
 
-use super::overlays::{ComposeFor, Confirm};
+use super::overlays::{ComposeFor, Confirm, pushed};
 use super::{App, Effect, View, offered};
 use crate::verbs::{Planned, Verb};
 use orange_core::keys::KeyAction;
@@ -127,11 +127,15 @@ impl App {
             let how = strategy.as_str();
             lines.push((
                 false,
-                format!("{how} {label}: {branch} at {head} into {target}"),
+                format!(
+                    "{how} {label}: {branch} at {head} into {target}{}",
+                    pushed(&plan)
+                ),
             ));
             let wish = MergeWish {
                 strategy: Some(strategy),
                 expected: plan.head.clone(),
+                push: Some(plan.push),
                 ..MergeWish::default()
             };
             verbs.push((one.folder, Verb::Merge(Box::new(wish))));

@@ -120,6 +120,11 @@ pub enum Choice {
     Run(String, Verb),
 }
 
+/// What is said of a merge that is pushed.
+pub(super) fn pushed(plan: &MergePlan) -> &'static str {
+    if plan.push { " and push to origin" } else { "" }
+}
+
 impl App {
     pub(super) fn close_overlay(&mut self) {
         match self.overlay.take() {
@@ -206,11 +211,17 @@ impl App {
             strategy: Some(plan.strategy),
             expected: plan.head.clone(),
             agreed: plan.head.clone().filter(|_| has_concerns),
+            // What is agreed to is what is done, whatever the settings say by then.
+            push: Some(plan.push),
             ..MergeWish::default()
         };
         let strategy = plan.strategy.as_str();
+        let pushed = pushed(plan);
         self.confirm(Confirm {
-            title: format!("{strategy} {label} into {target}? {}", plan.task.summary),
+            title: format!(
+                "{strategy} {label} into {target}{pushed}? {}",
+                plan.task.summary
+            ),
             yes: if has_concerns {
                 "merge anyway"
             } else {

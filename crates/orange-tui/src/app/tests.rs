@@ -3,6 +3,7 @@
 mod changes;
 mod kept;
 mod seen;
+mod shown;
 mod texts;
 
 use super::*;
@@ -553,6 +554,7 @@ fn only_merges_without_a_concern_are_offered_together() {
         folder: format!("shop/{number}"),
         plan: match number {
             1 => Ok(orange_engine::verbs::merge::MergePlan {
+                push: false,
                 task: Task {
                     id: "first".to_owned(),
                     ..Task::default()

@@ -134,7 +134,7 @@ fn titles(app: &App, width: usize) -> Vec<Line<'static>> {
 }
 
 /// All that stands in the preview above the agent's screen.
-fn above_screen(app: &App, area: Rect) -> Vec<Line<'static>> {
+pub(super) fn above_screen(app: &App, area: Rect) -> Vec<Line<'static>> {
     let width = usize::from(area.width).saturating_sub(2);
     let mut lines = titles(app, width);
     let style = match app.selected() {
@@ -168,8 +168,17 @@ const NOT_FOR_US: Modifier = Modifier::HIDDEN
     .union(Modifier::SLOW_BLINK)
     .union(Modifier::RAPID_BLINK);
 
-/// The last lines of what the agent's window shows, in its colours. Of its escape sequences only colours are understood.
+/// The last lines of what the agent's window shows.
 pub(super) fn screen(app: &App, room: usize) -> Vec<Line<'static>> {
+    let mut lines = screen_lines(app);
+    let back = app.scroll.min(lines.len().saturating_sub(room));
+    lines.truncate(lines.len() - back);
+    let from = lines.len().saturating_sub(room);
+    lines.split_off(from)
+}
+
+/// What the agent's window shows, in its colours. Of its escape sequences only colours are understood.
+pub(super) fn screen_lines(app: &App) -> Vec<Line<'static>> {
     let Some(screen) = &app.screen else {
         return Vec::new();
     };
@@ -201,10 +210,5 @@ pub(super) fn screen(app: &App, room: usize) -> Vec<Line<'static>> {
     while lines.last().is_some_and(is_blank) {
         lines.pop();
     }
-    let end = lines
-        .len()
-        .saturating_sub(app.scroll.min(lines.len().saturating_sub(room)));
-    lines.truncate(end);
-    let from = lines.len().saturating_sub(room);
-    lines.split_off(from)
+    lines
 }

@@ -12,6 +12,7 @@ use orange_tui::keymap::Keymap;
 use orange_tui::theme::Theme;
 use orange_tui::{Options, run as show};
 use std::io::{IsTerminal, Write};
+use tempfile::NamedTempFile;
 
 /// Show all tasks and agents on one screen, live
 #[derive(Debug, Args, Default)]
@@ -115,10 +116,45 @@ fn edit(text: &str) -> Result<String> {
         .with(file.path())
         .for_a_person()
         .run()?;
-    if ended.success() {
-        return std::fs::read_to_string(file.path()).map_err(failed);
+    if !ended.success() {
+        return Err(kept(file, "the editor ended with an error".to_owned()));
     }
-    let (_, path) = file.keep().map_err(|error| failed(error.error))?;
-    Err(err!(Failed, "the editor ended with an error")
-        .hint(format!("what was written is in {}", path.display())))
+    written(file)
+}
+
+/// What the person wrote. If it cannot be taken over, it stays where they can find it.
+fn written(file: NamedTempFile) -> Result<String> {
+    match std::fs::read_to_string(file.path()) {
+        Ok(text) => Ok(text),
+        Err(error) => Err(kept(
+            file,
+            format!("what was written cannot be read: {error}"),
+        )),
+    }
+}
+
+fn kept(file: NamedTempFile, why: String) -> Error {
+    match file.keep() {
+        Ok((_, path)) => {
+            err!(Failed, "{why}").hint(format!("what was written is in {}", path.display()))
+        }
+        Err(error) => err!(Failed, "{why}, and is lost: {}", error.error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_cannot_be_taken_over_stays_where_it_is() {
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(b"Gr\xfc\xdfe").unwrap();
+        let path = file.path().to_owned();
+        let error = written(file).unwrap_err();
+        let hint = error.hint.map(|hint| hint.words().unwrap_or_default());
+        assert!(hint.unwrap().contains(&path.display().to_string()));
+        assert_eq!(std::fs::read(&path).unwrap(), b"Gr\xfc\xdfe");
+        std::fs::remove_file(path).unwrap();
+    }
 }

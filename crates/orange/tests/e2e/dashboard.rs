@@ -126,9 +126,14 @@ fn the_terminal_is_given_back_whatever_ends_it() {
         .ok();
     let looker = begin(&env, "dashboard --ascii", "Log out");
     assert!(looker.shows().is_ascii(), "{}", looker.shows());
+    looker.until_shown("monitor here");
+    let another = "another orange watches already";
+    env.orange(["watch", "--once"]).ok().says(another);
     looker.press(&["C-z"]);
     looker.until_shown("Stopped");
     looker.until_given_back(true);
+    // Stopped, it watches over nothing, and keeps nobody else from it.
+    env.orange(["watch", "--once"]).ok().silent_about(another);
     looker.type_line("fg");
     looker.until_given_back(false);
     looker.until_shown("Log out");

@@ -145,7 +145,7 @@ fn what_follows(app: &mut App, key: KeyCode) -> String {
         .filter_map(|effect| match effect {
             Effect::Quit => Some("quits".to_owned()),
             Effect::Run { verb, .. } => Some(format!("runs {}", verb.name())),
-            Effect::Attach(_) => Some("attaches".to_owned()),
+            Effect::Attach { .. } => Some("attaches".to_owned()),
             Effect::HandOver { words, .. } => Some(format!("orange {}", words.join(" "))),
             Effect::Edit(_) => Some("edits".to_owned()),
             Effect::Copy(text) => Some(format!("copies {text}")),
