@@ -4,7 +4,7 @@
 use crate::agent_run::fence;
 use crate::git::REDIRECTING;
 use orange_sys::environment::OWN_PREFIX;
-pub use orange_sys::environment::{PersonEnvironment, inherit, inherited};
+pub use orange_sys::environment::{GivenToThread, PersonEnvironment, inherit, inherited};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;

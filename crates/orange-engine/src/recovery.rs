@@ -63,7 +63,7 @@ pub fn finish(call: &Call, folder: &str) -> Result<()> {
     let place = call.store.place(folder);
     let task = call.store.survey(folder).task.id;
     // As one that is listed: what its caller did not live to tell the person is told too.
-    tx::lock_marked(&started_by::as_started(call, &task), place).map(drop)
+    tx::lock_marked(&started_by::inherit_here(call, &task), place).map(drop)
 }
 
 /// Records that this is the home, for a command that may change something. A home that was moved gets its workspaces

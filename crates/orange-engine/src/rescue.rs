@@ -19,6 +19,7 @@ pub use crate::rescue::restore::{
 };
 use orange_core::{SignedDuration, Timestamp};
 use orange_sys::crash_points::crash_point;
+use orange_sys::environment::carried;
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -257,7 +258,7 @@ fn read_index(worktree: &Worktree, index: &TempIndex<'_>) -> Result<(Entries, Op
     }
     // Both read the whole index, so they do it at once. Writing the tree replaces the copy by the same entries.
     let (entries, tree) = std::thread::scope(|scope| {
-        let tree = scope.spawn(|| index.write_tree());
+        let tree = scope.spawn(carried(|| index.write_tree()));
         let entries = index.entries();
         let tree = tree.join();
         (entries, tree)

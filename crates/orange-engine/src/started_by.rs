@@ -4,7 +4,7 @@
 use crate::call::{Call, Caller};
 use crate::database::Database;
 use crate::error::{IoContext, Result};
-use crate::person_environment::{self, PersonEnvironment};
+use crate::person_environment::{self, GivenToThread, PersonEnvironment};
 use crate::store::private;
 use crate::store::replace::{short_hash, write_atomic};
 use std::fs;
@@ -70,16 +70,38 @@ pub(crate) fn forget_environment(call: &Call, task: &str) {
     }
 }
 
-/// For a command of an agent, and for an errand about a task: programs are found and started as for the person who
-/// started the task, whatever the variables of this process say.
-pub fn as_started(call: &Call, task: &str) -> Call {
-    let mut this = call.clone();
-    let person = match environment_of(call, task) {
-        Some(person) => person,
-        None if matches!(environment_seal(call, task), Ok(None)) => return this,
-        // The recorded environment was removed or changed: a minimal one is used, so that an agent gains nothing by it.
-        None => person_environment::minimal(None),
+/// For a process that works for one task alone, an agent's command or an errand: from now on programs are found and started
+/// as for the person who started the task, whatever the variables of this process say.
+pub fn inherit_here(call: &Call, task: &str) -> Call {
+    let Some(person) = person_of(call, task) else {
+        return call.clone();
     };
+    person.clone().give_to_children();
+    on_behalf(call, person)
+}
+
+/// The same for this thread, until the second result is dropped: other threads of the process may be at work for somebody
+/// else, and so may this one afterwards.
+pub(crate) fn inherit_in_thread(call: &Call, task: &str) -> (Call, Option<GivenToThread>) {
+    let Some(person) = person_of(call, task) else {
+        return (call.clone(), None);
+    };
+    let given = person.clone().give_to_thread();
+    (on_behalf(call, person), Some(given))
+}
+
+/// The environment of the person who started a task; None if none was ever noted.
+fn person_of(call: &Call, task: &str) -> Option<PersonEnvironment> {
+    match environment_of(call, task) {
+        None if matches!(environment_seal(call, task), Ok(None)) => None,
+        // The recorded environment was removed or changed: a minimal one is used, so that an agent gains nothing by it.
+        None => Some(person_environment::minimal(None)),
+        known => known,
+    }
+}
+
+fn on_behalf(call: &Call, person: PersonEnvironment) -> Call {
+    let mut this = call.clone();
     let settings = &mut this.settings;
     settings.search_path = person.get("PATH").map(Into::into);
     settings.user_home = person.get("HOME").map(PathBuf::from);
@@ -87,7 +109,6 @@ pub fn as_started(call: &Call, task: &str) -> Call {
         // An errand has what its run was started with, which may be newer.
         settings.environment = crate::harness::environment::of_agents(person.readable());
     }
-    person.clone().give_to_children();
     settings.person = Some(person);
     this
 }

@@ -10,6 +10,7 @@ use super::said::phrases;
 pub use conflict::{Conflict, Hunk};
 use orange_core::merge::{Author, Strategy, co_authors, credits};
 use orange_core::{Action, text};
+use orange_sys::environment::carried;
 use orange_sys::error::{Code, Error, Result, err};
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -145,8 +146,8 @@ impl<'a> Merge<'a> {
     ) -> Result<Merge<'a>> {
         let joins = matches!(strategy, Strategy::Squash | Strategy::Merge);
         let (work, joined) = std::thread::scope(|scope| {
-            let tree = joins.then(|| scope.spawn(|| merged_tree(repository, onto, head)));
-            let signs = joins.then(|| scope.spawn(|| signs(repository)));
+            let tree = joins.then(|| scope.spawn(carried(|| merged_tree(repository, onto, head))));
+            let signs = joins.then(|| scope.spawn(carried(|| signs(repository))));
             let work = work(repository, onto, head);
             let joined = tree.zip(signs).map(|(tree, signs)| Joined {
                 tree: tree.join().unwrap_or_else(|panic| resume_unwind(panic)),

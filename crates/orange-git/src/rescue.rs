@@ -9,6 +9,7 @@ pub mod submodule;
 use super::Git;
 use super::layout::noted;
 use orange_core::Timestamp;
+use orange_sys::environment::carried;
 use orange_sys::error::{Result, err};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -58,9 +59,9 @@ impl Worktree {
         // Three questions that do not wait for each other.
         let (said, head_ref, head) = std::thread::scope(|scope| {
             let symbolic = ["symbolic-ref", "--quiet", "HEAD"];
-            let head_ref = scope.spawn(move || careful().args(symbolic).ask());
+            let head_ref = scope.spawn(carried(move || careful().args(symbolic).ask()));
             let commit = ["rev-parse", "HEAD^{commit}", "HEAD^{tree}", "--"];
-            let head = scope.spawn(move || careful().args(commit).run());
+            let head = scope.spawn(carried(move || careful().args(commit).run()));
             let place = ["rev-parse", "--show-prefix", "--absolute-git-dir"];
             let said = Git::in_slot(root).args(place).run();
             (said, head_ref.join(), head.join())

@@ -1,10 +1,12 @@
 //! The environment that the programs get which this process starts: its own, or that of the person who started a task.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::marker::PhantomData;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::Command;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Variables by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,7 +16,35 @@ pub struct PersonEnvironment(BTreeMap<OsString, OsString>);
 pub const OWN_PREFIX: &[u8] = b"ORANGE_";
 
 /// What the programs that this process starts get instead of its own environment.
-static FOR_CHILDREN: RwLock<Option<PersonEnvironment>> = RwLock::new(None);
+static FOR_CHILDREN: RwLock<Option<Arc<PersonEnvironment>>> = RwLock::new(None);
+
+thread_local! {
+    /// What those get that this thread starts, where that is something else again.
+    static FOR_THREAD: RefCell<Option<Arc<PersonEnvironment>>> = const { RefCell::new(None) };
+}
+
+/// As long as it is there, the programs that this thread starts get the variables that it was made from.
+#[must_use]
+pub struct GivenToThread {
+    before: Option<Arc<PersonEnvironment>>,
+    /// It belongs to its thread.
+    stays: PhantomData<*const ()>,
+}
+
+impl GivenToThread {
+    fn new(given: Option<Arc<PersonEnvironment>>) -> GivenToThread {
+        GivenToThread {
+            before: FOR_THREAD.replace(given),
+            stays: PhantomData,
+        }
+    }
+}
+
+impl Drop for GivenToThread {
+    fn drop(&mut self) {
+        FOR_THREAD.set(self.before.take());
+    }
+}
 
 impl FromIterator<(OsString, OsString)> for PersonEnvironment {
     fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(variables: I) -> PersonEnvironment {
@@ -65,15 +95,37 @@ impl PersonEnvironment {
 
     /// Every program that this process starts from now on gets these variables.
     pub fn give_to_children(self) {
-        *FOR_CHILDREN.write().unwrap_or_else(PoisonError::into_inner) = Some(self);
+        *FOR_CHILDREN.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(self));
     }
+
+    /// The same for programs that this thread starts, until what this returns is dropped: other threads of the process
+    /// may be at work for somebody else.
+    pub fn give_to_thread(self) -> GivenToThread {
+        GivenToThread::new(Some(Arc::new(self)))
+    }
+}
+
+/// Work that another thread does for this one: programs that it starts get what those of this thread get.
+pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+    let given = FOR_THREAD.with_borrow(Clone::clone);
+    move || {
+        let _given = GivenToThread::new(given);
+        work()
+    }
+}
+
+fn for_children() -> Option<Arc<PersonEnvironment>> {
+    let of_process = || {
+        let given = FOR_CHILDREN.read();
+        given.unwrap_or_else(PoisonError::into_inner).clone()
+    };
+    FOR_THREAD.with_borrow(Clone::clone).or_else(of_process)
 }
 
 /// Gives a program what this process's children are to get: its own environment, unless something else was said.
 /// Orange's own variables go along; whoever starts the program takes out what it must not have.
 pub fn inherit(command: &mut Command) {
-    let given = FOR_CHILDREN.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some(environment) = given.as_ref() {
+    if let Some(environment) = for_children() {
         environment.give_to(command);
         let own = std::env::vars_os();
         command.envs(own.filter(|(name, _)| name.as_bytes().starts_with(OWN_PREFIX)));
@@ -82,8 +134,7 @@ pub fn inherit(command: &mut Command) {
 
 /// A variable as this process's children get it.
 pub fn inherited(name: &str) -> Option<OsString> {
-    let given = FOR_CHILDREN.read().unwrap_or_else(PoisonError::into_inner);
-    match given.as_ref() {
+    match for_children() {
         Some(environment) => environment.get(name).map(OsStr::to_owned),
         None => std::env::var_os(name),
     }
@@ -92,6 +143,25 @@ pub fn inherited(name: &str) -> Option<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_thread_gets_its_own_and_those_who_help_it_the_same() {
+        let person = |name: &str| PersonEnvironment::from_iter([("WHO".into(), name.into())]);
+        let who = || inherited("WHO").map(|who| who.into_string().unwrap());
+        let outer = person("anna").give_to_thread();
+        let inner = person("ben").give_to_thread();
+        assert_eq!(who().as_deref(), Some("ben"));
+        std::thread::scope(|scope| {
+            let helper = scope.spawn(carried(who));
+            let other = scope.spawn(who);
+            assert_eq!(helper.join().unwrap().as_deref(), Some("ben"));
+            assert_eq!(other.join().unwrap(), None);
+        });
+        drop(inner);
+        assert_eq!(who().as_deref(), Some("anna"));
+        drop(outer);
+        assert_eq!(who(), None);
+    }
 
     #[test]
     fn it_survives_its_file() {

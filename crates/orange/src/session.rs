@@ -56,7 +56,7 @@ impl Session {
         }
         let mut call = call(home, caller.clone(), flags(settings)?)?;
         if let Caller::Agent { task, .. } = &caller {
-            call = started_by::as_started(&call, task);
+            call = started_by::inherit_here(&call, task);
         }
         if only_reads {
             call.only_reads();

@@ -5,7 +5,7 @@ use crate::effects::failures;
 use crate::effects::messages::{self, one_line};
 use crate::error::Result;
 use crate::prompt;
-use crate::runs::{Signal, SignalKind};
+use crate::runs::{RunSpec, Signal, SignalKind};
 use crate::tx::TaskTx;
 use crate::verbs::answer;
 use crate::{sessions, settings, started_by};
@@ -95,13 +95,25 @@ fn turn_done(tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<(
     )
 }
 
-/// An errand of a run's `run-agent`: sees to what has happened to the run.
-pub fn handle_signals(call: &Call, run: &str) -> Result<()> {
-    let folder = sessions::run_folder(call, run);
-    let Some(spec) = folder.spec() else {
+/// An errand of a run's `run-agent`: sees to what has happened to the run, in a process that does nothing else.
+pub fn tend(call: &Call, run: &str) -> Result<()> {
+    match sessions::run_folder(call, run).spec() {
+        Some(spec) => see_to(&started_by::inherit_here(call, &spec.task), run, &spec),
+        None => Ok(()),
+    }
+}
+
+/// The same in a process that does other things too.
+pub(crate) fn handle_signals(call: &Call, run: &str) -> Result<()> {
+    let Some(spec) = sessions::run_folder(call, run).spec() else {
         return Ok(());
     };
-    let this = &started_by::as_started(call, &spec.task);
+    let (this, _given) = started_by::inherit_in_thread(call, &spec.task);
+    see_to(&this, run, &spec)
+}
+
+fn see_to(this: &Call, run: &str, spec: &RunSpec) -> Result<()> {
+    let folder = sessions::run_folder(this, run);
     let place = this.store.place(&spec.folder);
     let signals = folder.signals();
     // Opening it judges the runs that are gone.

@@ -25,6 +25,7 @@ use orange_core::history::{Event, EventType};
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
 use orange_core::{Action, text};
+use orange_sys::environment::carried;
 use serde::Serialize;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
@@ -154,7 +155,7 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
     let task = tx.task.clone();
     // At once: one looks into the branch, the other into the commit from which the rules are read.
     let (force, settings) = std::thread::scope(|scope| {
-        let settings = scope.spawn(|| settings::config_for(call, &task));
+        let settings = scope.spawn(carried(|| settings::config_for(call, &task)));
         let force = agreed(&tx, &project, head.as_deref(), wish);
         (force, settings.join())
     });

@@ -28,6 +28,8 @@ use orange_engine::call::{Outside, Override};
 use orange_engine::index::list::Filter;
 use orange_engine::maintenance::{self, doctor};
 use orange_engine::person_environment::PersonEnvironment;
+use orange_engine::runs::Answer;
+use orange_engine::verbs::answer;
 use orange_engine::verbs::cancel::{self, CancelChildren};
 use orange_engine::verbs::change::{self, Change, Edit};
 use orange_engine::verbs::create::{self, NewTask};
@@ -38,6 +40,7 @@ use orange_engine::verbs::project::{self, AddProject, UpdateProject};
 use orange_engine::verbs::restore;
 use orange_engine::verbs::seen;
 use orange_engine::verbs::start::{self, StartOutcome};
+use orange_engine::views::results::OpenQuestion;
 use orange_engine::views::{Comparison, DiffOf, diff};
 use orange_engine::views::{PermissionRow, permissions as permission_views};
 use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
@@ -61,6 +64,9 @@ thread_local! {
 fn clock() -> Timestamp {
     Timestamp::now() + AHEAD.get()
 }
+
+/// A variable that only the person's own environment has.
+pub(crate) const STARTER: &str = "STARTED_BY";
 
 /// What every git gets here, whoever runs the tests.
 fn variables() -> Vec<(OsString, OsString)> {
@@ -150,7 +156,12 @@ impl TestHome {
             orange: PathBuf::from("/nonexistent/orange"),
             search_path: std::env::var_os("PATH"),
             user_home: Some(self.root()),
-            person: Some(variables().into_iter().collect()),
+            person: Some(
+                variables()
+                    .into_iter()
+                    .chain([(STARTER.into(), "tester".into())])
+                    .collect(),
+            ),
             overrides: vec![
                 setting("agents.harness", "none"),
                 setting("agents.review_harness", "none"),
@@ -383,6 +394,20 @@ impl TestHome {
         self.call(caller, |call| {
             let added = permissions::add(call, task.place.clone(), scope, rule)?;
             Ok(added.permission)
+        })
+    }
+
+    /// Answers what an agent asks, and waits until the agent has heard it.
+    pub(crate) fn answer(&self, task: &TestTask, asked: &OpenQuestion, yes: bool) -> Outcome<()> {
+        let answer = Answer {
+            allow: yes,
+            message: String::new(),
+            answers: Vec::new(),
+            rule: None,
+        };
+        self.person(|call| {
+            let task = task::view(call, task.place.clone())?.task;
+            answer::answer(call, &task, asked, &answer, Duration::from_secs(60))
         })
     }
 

@@ -9,6 +9,7 @@
 )]
 
 mod actors;
+mod answers;
 mod diff_since;
 mod gates;
 mod hand_edits;

@@ -134,7 +134,7 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
     errand_access::check(&session::home()?, &errand.words())?;
     let session = Session::for_errand()?;
     match errand {
-        Errand::Tend { run } => handle_signals::handle_signals(&session.call, run)?,
+        Errand::Tend { run } => handle_signals::tend(&session.call, run)?,
         Errand::Finish { folder } => recovery::finish(&session.call, folder)?,
         Errand::Verify { folder } => verify::verify(&session.call, folder)?,
         Errand::Queue => {}

@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::ui::Palette;
 use clap::Args;
 use orange_engine::verbs::project::{self, AddProject};
-use orange_engine::{Result, err, find, git, settings};
+use orange_engine::{Error, Result, err, find, git, settings};
 use orange_tui::keymap::Keymap;
 use orange_tui::theme::Theme;
 use orange_tui::{Options, run as show};
