@@ -6,6 +6,7 @@ pub mod changes;
 mod create;
 mod inputs;
 pub(crate) mod marks;
+mod news;
 pub mod offered;
 mod overlays;
 mod rescues;
@@ -177,6 +178,7 @@ pub struct App {
     submitted: HashMap<String, Form>,
     /// How many forms were sent.
     sent_forms: usize,
+    compared: news::Compared,
     /// The person knows that quitting drops what they wrote.
     is_warned: bool,
     /// What stood on the screen last.
@@ -245,6 +247,7 @@ impl App {
             forms: Vec::new(),
             submitted: HashMap::new(),
             sent_forms: 0,
+            compared: news::Compared::default(),
             is_warned: false,
             drawn: Drawn::default(),
             is_moved: false,
@@ -430,11 +433,12 @@ impl App {
             self.message = None;
         }
         // A window in which nothing happens is looked at less often.
+        let mut effects = self.late_changes(at);
         self.ticks += 1;
-        if self.ticks <= self.pause {
-            return Vec::new();
+        if self.ticks > self.pause {
+            effects.extend(self.screen_effect());
         }
-        self.screen_effect()
+        effects
     }
 
     /// The screen is looked at only where it is drawn.
@@ -491,16 +495,19 @@ impl App {
             let known: BTreeSet<&String> = rows.map(|row| &row.folder).collect();
             self.marked.retain(|folder| known.contains(folder));
         }
-        self.overview.rows.extend(gone);
+        if let Some(gone) = gone {
+            self.overview.rows.push(gone);
+            rows::sort(&mut self.overview.rows, self.here.as_deref());
+        }
         self.now = Timestamp::now();
         self.rebuild();
         self.tell_of_moves();
         if self.view == View::Inbox && self.place_in_inbox().is_none() {
             self.go_to_inbox(in_inbox.unwrap_or(0));
         }
-        self.is_moved |= self.cursor != cursor;
+        self.is_moved |= cursor.is_some() && self.cursor != cursor;
         let mut effects: Vec<Effect> = more_need.then_some(Effect::Bell).into_iter().collect();
-        effects.extend(self.focus_effects());
+        effects.extend(self.news_effects(at));
         effects
     }
 
@@ -622,8 +629,8 @@ impl App {
         };
         let mut effects = vec![Effect::LoadFocus(cursor.clone())];
         effects.extend(self.screen_effect());
-        if self.view == View::Task && self.tab == Tab::Changes {
-            effects.push(self.load_changes(cursor));
+        if self.shows_changes() {
+            effects.push(self.compare(cursor, Instant::now()));
         }
         effects
     }

@@ -219,23 +219,24 @@ pub(crate) fn feed(call: &Call, tell: Sender<Input>, news: News) -> Sender<Vec<S
     let mut feed = Feed::open(call.store());
     thread::spawn(move || {
         loop {
-            let change = catch_unwind(AssertUnwindSafe(|| {
+            let looked = catch_unwind(AssertUnwindSafe(|| {
+                let mut is_news = false;
                 while let Ok(folders) = asked.try_recv() {
-                    feed.watch_tasks(folders);
+                    // Between the look that found them and now they may have been edited.
+                    is_news |= feed.watch_tasks(folders);
                 }
-                feed.next(FOLDERS)
+                match feed.next(if is_news { Duration::ZERO } else { FOLDERS }) {
+                    Change::Tasks(_) | Change::Runs | Change::Rescan => true,
+                    Change::Nothing => is_news,
+                }
             }));
-            let is_news = match change {
-                Ok(Change::Tasks(_) | Change::Runs | Change::Rescan) => true,
-                Ok(Change::Nothing) => false,
-                // What changed before the feed is open again is seen by the look that follows.
-                Err(_) => {
-                    tracing::error!("the feed of changes is opened again after a fault");
-                    thread::sleep(AFTER_FAULT);
-                    feed = Feed::open(call.store());
-                    true
-                }
-            };
+            let is_news = looked.unwrap_or_else(|_| {
+                // What changes before the feed is open again is seen by the look that follows.
+                tracing::error!("the feed of changes is opened again after a fault");
+                thread::sleep(AFTER_FAULT);
+                feed = Feed::open(call.store());
+                true
+            });
             if is_news && !news.tell(&tell) {
                 return;
             }

@@ -7,6 +7,8 @@ use crate::loaders::changes::ChangesLoader;
 use crate::loaders::{self, Looks, News, Wanted, Watch};
 use crate::terminal::{self, Taken};
 use crate::theme::Theme;
+use crate::verbs::{self, Verb};
+use orange_core::keys::KeyAction;
 use orange_engine::crash_points::crash_point;
 use orange_engine::tmux::Attach;
 use orange_engine::{Call, Error, Result, err};
@@ -24,6 +26,8 @@ use std::time::{Duration, Instant};
 /// Frames that no key asked for are at least so far apart.
 const FRAME: Duration = Duration::from_millis(33);
 const TICK: Duration = Duration::from_secs(1);
+/// So long keys wait for a window that is looked for. After that they are the dashboard's again.
+const FOR_WINDOW: Duration = Duration::from_secs(2);
 
 pub struct Options {
     pub theme: Theme,
@@ -77,6 +81,7 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     let handled = read_terminal(tell.clone());
     let mut dashboard = Dashboard {
         handled,
+        awaits_window: None,
         asks: Asks::new(&call, &tell),
         call,
         app,
@@ -171,6 +176,8 @@ struct Dashboard {
     tell: Sender<Input>,
     inputs: Receiver<Input>,
     handled: Sender<()>,
+    /// A window that is looked for, and since when. What is typed meanwhile is meant for it, so the terminal is not read.
+    awaits_window: Option<(String, Instant)>,
     asks: Asks,
     stop: Arc<AtomicBool>,
     edit: fn(&str) -> Result<String>,
@@ -204,12 +211,18 @@ impl Dashboard {
                     for event in events.map_err(gone)? {
                         self.event(event)?;
                     }
-                    // Only now the terminal is read again: it may have been somebody else's.
-                    let _ = self.handled.send(());
+                    // Only now the terminal is read again: it may have been somebody else's, or is so in a moment.
+                    if self.awaits_window.is_none() {
+                        let _ = self.handled.send(());
+                    }
                 }
             }
             for input in others {
                 self.take(input)?;
+            }
+            let waits = self.awaits_window.as_ref();
+            if waits.is_some_and(|(_, since)| since.elapsed() >= FOR_WINDOW) {
+                self.read_on();
             }
             if ticked.elapsed() >= TICK {
                 ticked = Instant::now();
@@ -251,12 +264,33 @@ impl Dashboard {
         if matches!(input, Input::News) {
             self.asks.news.heard();
         }
+        let ends_attach = match &input {
+            Input::Done { folder, what, .. } => *what == verbs::ATTACH && self.awaits(folder),
+            _ => false,
+        };
         let is_overview = matches!(input, Input::Overview(_));
         let effects = self.app.update(input, Instant::now());
         if is_overview {
             let _ = self.asks.watched.send(self.app.open_folders());
         }
-        self.carry_out(effects)
+        self.carry_out(effects)?;
+        if ends_attach {
+            self.read_on();
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is read before the window of that task is found.
+    fn awaits(&self, folder: &str) -> bool {
+        let waits = self.awaits_window.as_ref();
+        waits.is_some_and(|(known, _)| known == folder)
+    }
+
+    /// The terminal is read again, if that waited for a window.
+    fn read_on(&mut self) {
+        if self.awaits_window.take().is_some() {
+            let _ = self.handled.send(());
+        }
     }
 
     /// Stops as a shell expects it, and goes on in the foreground.
@@ -299,9 +333,12 @@ impl Dashboard {
                 | Effect::NoteLook { .. }
                 | Effect::MarkViewed { .. } => self.asks.changes.carry_out(effect),
                 Effect::Run { folder, verb } => {
+                    if matches!(verb, Verb::Attach) {
+                        self.awaits_window = Some((folder.clone(), Instant::now()));
+                    }
                     loaders::run(&self.call, folder, verb, self.tell.clone());
                 }
-                Effect::Attach { folder, attach } => self.attach(folder, &attach)?,
+                Effect::Attach { folder, attach } => self.attach(folder, *attach)?,
                 Effect::HandOver { folder, words } => self.hand_over(folder, &words)?,
                 Effect::Edit(text) => {
                     let edit = self.edit;
@@ -336,7 +373,13 @@ impl Dashboard {
     }
 
     /// Goes to a task's window: inside tmux another session shows, outside the terminal is lent until the person detaches.
-    fn attach(&mut self, folder: String, attach: &Attach) -> Result<()> {
+    fn attach(&mut self, folder: String, attach: Attach) -> Result<()> {
+        // The person was given the dashboard back by then, and two would read the same terminal.
+        if !self.awaits(&folder) {
+            let key = self.app.keymap.key(KeyAction::Enter);
+            let text = format!("the window was found only now: `{key}` goes there");
+            return self.take(Input::Said(text));
+        }
         let went = if attach.switches {
             attach.command().output().map(|said| said.status)
         } else {
@@ -348,7 +391,7 @@ impl Dashboard {
         }
         if attach.switches {
             self.take(Input::Said(attach.way_back.clone()))?;
-            loaders::return_of(attach.clone(), folder, self.tell.clone());
+            loaders::return_of(attach, folder, self.tell.clone());
         } else {
             self.take(Input::Back {
                 folder: Some(folder),

@@ -36,6 +36,9 @@ use std::time::Duration;
 /// How long an agent may take to hear an answer or a message.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// What runs while a window is looked for.
+pub(crate) const ATTACH: &str = "attach";
+
 #[derive(Debug, Clone)]
 pub enum Verb {
     Start,
@@ -75,7 +78,7 @@ impl Verb {
         match self {
             Verb::Start => "start",
             Verb::Respawn => "start again",
-            Verb::Attach => "attach",
+            Verb::Attach => ATTACH,
             Verb::Allow(_) => "allow",
             Verb::AllowAlways(..) => "always allow",
             Verb::Deny(..) => "deny",

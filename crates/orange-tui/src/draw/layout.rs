@@ -104,11 +104,12 @@ pub(crate) fn whole_question(app: &App) -> Option<&OpenQuestion> {
 /// How many lines of the agent's screen are above those that are drawn when it is not scrolled.
 pub(crate) fn screen_back(app: &App) -> usize {
     let layout = Layout::of(app, app.size);
-    let (area, above) = match (app.view, layout.preview) {
-        (View::List, Some(area)) => (area, panel::above_screen(app, area).len()),
-        (View::Task, _) => (layout.body, task::head_height(app, layout.body)),
+    let room = match (app.view, layout.preview) {
+        (View::List, Some(area)) => {
+            usize::from(area.height).saturating_sub(panel::above_screen(app, area).len())
+        }
+        (View::Task, _) => task::text_area(app, layout.body).height.into(),
         (View::List | View::Inbox | View::Board, _) => return 0,
     };
-    let room = usize::from(area.height).saturating_sub(above);
     panel::screen_lines(app).len().saturating_sub(room)
 }

@@ -64,11 +64,6 @@ fn below(body: Rect, lines: usize) -> Rect {
     }
 }
 
-/// How many lines stand above what the tab shows.
-pub(super) fn head_height(app: &App, body: Rect) -> usize {
-    usize::from(body.height - text_area(app, body).height)
-}
-
 /// How many lines below the title and the tabs tell why the task is where it is.
 pub(super) fn reason_room(app: &App, row: &OverviewRow) -> usize {
     if !row.needs_me || app.tab == Tab::Changes {

@@ -79,6 +79,7 @@ fn on(number: u32, task: Task) -> App {
     let mut app = app((120, 40), false, rows);
     app.cursor = Some(format!("shop/{number}"));
     app.scroll = 20;
+    app.screen = Some("what the agent does\n".repeat(100));
     known(&mut app, task);
     app
 }
@@ -139,13 +140,17 @@ fn look(app: &App) -> Vec<String> {
 fn what_follows(app: &mut App, key: KeyCode) -> String {
     let before = look(app);
     let at = Instant::now() + Duration::from_secs(60);
+    // What is on the screen has been there for a while.
+    app.was_drawn(at - Duration::from_secs(1));
     let effects = app.update(Input::Key(KeyEvent::new(key, KeyModifiers::NONE)), at);
     let mut follows: Vec<String> = effects
         .iter()
         .filter_map(|effect| match effect {
             Effect::Quit => Some("quits".to_owned()),
+            Effect::Run {
+                verb: Verb::Attach, ..
+            } => Some("attaches".to_owned()),
             Effect::Run { verb, .. } => Some(format!("runs {}", verb.name())),
-            Effect::Attach { .. } => Some("attaches".to_owned()),
             Effect::HandOver { words, .. } => Some(format!("orange {}", words.join(" "))),
             Effect::Edit(_) => Some("edits".to_owned()),
             Effect::Copy(text) => Some(format!("copies {text}")),

@@ -106,7 +106,7 @@ fn a_task_that_is_gone_stays_under_the_cursor_until_it_leaves() {
     assert!(press(&mut app, "\n").is_empty());
     assert!(error(&app).contains("TASK-004 is gone"));
     press(&mut app, "k");
-    assert_eq!(app.cursor.as_deref(), Some("shop/3"));
+    assert_eq!(app.cursor.as_deref(), Some("shop/2"));
     assert!(!shown(&app).contains("TASK-004"));
     // It comes back: it is as any other.
     press(&mut app, "j");

@@ -109,3 +109,34 @@ fn projects_are_those_of_the_last_look() {
         _ => panic!("no form"),
     }
 }
+
+#[test]
+fn changes_are_compared_again_only_if_they_may_be_others() {
+    let reads = |effects: &[Effect]| {
+        let mut effects = effects.iter();
+        effects.any(|effect| matches!(effect, Effect::LoadChanges { .. }))
+    };
+    let mut app = app((80, 24), false, shop());
+    assert!(reads(&press(&mut app, "D")));
+    let begun = Instant::now();
+    let after = |seconds| begun + Duration::from_secs(seconds);
+    let news = |app: &mut App, at: Instant, second: i64| {
+        let mut rows = shop();
+        rows[2].updated = Timestamp::from_second(second).unwrap();
+        let overview = Overview {
+            rows,
+            ..Overview::default()
+        };
+        app.update(Input::Overview(Box::new(Ok(overview))), at)
+    };
+    // Something happened to another task.
+    assert!(!reads(&news(&mut app, after(5), 0)));
+    // To this one: it is read at once, and then not for each of many.
+    assert!(reads(&news(&mut app, after(6), 1)));
+    assert!(!reads(&news(&mut app, after(7), 2)));
+    assert!(!reads(&app.update(Input::Tick, after(8))));
+    assert!(reads(&app.update(Input::Tick, after(10))));
+    assert!(!reads(&app.update(Input::Tick, after(15))));
+    // What is not committed says nothing of itself.
+    assert!(reads(&news(&mut app, after(21), 2)));
+}
