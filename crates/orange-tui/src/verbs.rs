@@ -194,7 +194,7 @@ fn each(call: &Call, verbs: Vec<(String, Verb)>) -> Outcome {
         Some((_, Verb::Delete)) => "deleted",
         Some((_, Verb::Merge(_))) => "merged",
         Some((_, Verb::RequestChanges(_))) => "sent back",
-        _ => "done",
+        _ => "changed",
     };
     let (mut done, mut refused) = (Vec::new(), Vec::new());
     for (folder, verb) in verbs {

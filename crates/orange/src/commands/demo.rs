@@ -17,7 +17,7 @@ It has a home, a repository and a tmux server of its own, spends no tokens, and 
 
 Examples:
   orange demo
-  orange demo --dashboard             play it yourself: answer, review and merge on one screen
+  orange demo --dashboard             play it yourself, in the dashboard
   orange demo --keep                  look around afterwards
   orange demo --json                  what came of it, as one JSON value")]
 pub(crate) struct DemoArgs {

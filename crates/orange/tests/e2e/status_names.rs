@@ -37,6 +37,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "an example of what to change",
     ),
     (
+        "orange-tui/src/verbs.rs",
+        "\"cancelled\"",
+        "what became of marked tasks: `3 cancelled, 1 refused`",
+    ),
+    (
         "orange-fuzz/src/task_file.rs",
         "\"working\"",
         "a crate of checks for tests: any status would do",
@@ -87,7 +92,7 @@ fn named(line: &Line, before: Option<&Line>) -> Vec<String> {
     // `Workflow::in_use` has every workflow.
     for shortcut in ["Status as ", "Workflow::named(WorkflowName::"] {
         if line.code.contains(shortcut) {
-            found.push(shortcut.to_owned());
+            found.push(shortcut.trim_end().to_owned());
         }
     }
     found

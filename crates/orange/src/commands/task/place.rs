@@ -49,7 +49,7 @@ pub(crate) struct OpenArgs {
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
     /// The line at which the file is shown, counted from 1
-    #[arg(long, value_name = "NUMBER", requires = "file")]
+    #[arg(long, value_name = "N", requires = "file")]
     line: Option<u32>,
 }
 
