@@ -12,6 +12,7 @@
 mod agents;
 mod claude;
 mod cli;
+mod dashboard;
 mod delivery;
 #[allow(dead_code, reason = "shared with the tests that use all of it")]
 #[path = "../e2e/env.rs"]
@@ -22,6 +23,9 @@ mod headless;
 mod hostile_story;
 #[path = "../e2e/leaving.rs"]
 mod leaving;
+#[allow(dead_code, reason = "shared with the tests that use all of it")]
+#[path = "../e2e/looker.rs"]
+mod looker;
 mod model;
 mod model_tests;
 mod models;
