@@ -257,7 +257,7 @@ const NOTES: &str = "\
   waits for the disk as its floor: four, and a fifth for hooks. 1.1 million instructions are the start of any command.
   0.9 million are SQLite reading the tables of index.db, without which no list is right; 0.4 million are opening
   orange.db for the seals, without which a line in a journal could be anybody's.
-- *A merge*: six calls of git in four steps (those of a step run at once), against three. The rules of the repository and
+- *A merge*: seven calls of git in four steps (those of a step run at once), against three. The rules of the repository and
   links that somebody committed are looked up before anything moves, and the commits are read for their authors; then the
   merge, its commit and the move of the branch as in the floor.
 - *`task spawn`*: three calls of git and one of tmux, against one of each. `ls-tree` reads the repository's rules from the base
