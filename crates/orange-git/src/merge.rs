@@ -137,7 +137,7 @@ struct Joined {
 type MergedTree = std::result::Result<String, Vec<Conflict>>;
 
 impl<'a> Merge<'a> {
-    /// Finds out what there is to merge. What joining it needs is asked at the same time: none of it waits for the other.
+    /// Finds out what there is to merge, and asks at the same time what joining it needs.
     pub fn of(
         repository: &'a Path,
         onto: &'a str,

@@ -138,7 +138,7 @@ const MOST_FOUND: usize = 500;
 
 pub(crate) fn search(call: Call, tell: Sender<Input>) -> Sender<(String, Vec<String>)> {
     newest(move |(words, projects): (String, Vec<String>)| {
-        // Brackets and the like alone are nothing to look for: the rows are narrowed by them all the same.
+        // The rows are narrowed by any words; a search for brackets and the like finds nothing.
         let found = search::search(&call.anew(), &words, &projects, MOST_FOUND);
         let found = found.map_or(Vec::new(), |found| found.matches).into_iter();
         let _ = tell.send(Input::Found {
