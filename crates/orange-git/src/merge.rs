@@ -137,7 +137,7 @@ struct Joined {
 type MergedTree = std::result::Result<String, Vec<Conflict>>;
 
 impl<'a> Merge<'a> {
-    /// Finds out what there is to merge, and asks at the same time what joining it needs.
+    /// Compares the branch with its target. The git calls that joining them needs run at the same time.
     pub fn of(
         repository: &'a Path,
         onto: &'a str,

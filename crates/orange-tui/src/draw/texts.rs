@@ -49,6 +49,9 @@ pub(crate) fn lines(app: &App, width: usize) -> Rc<Vec<Line<'static>>> {
     }
     let lines = match (app.tab, app.focused()) {
         (Tab::Timeline, Some(focus)) => timeline(app, focus, width),
+        (Tab::File, Some(focus)) if focus.body.trim().is_empty() => {
+            vec![Line::raw(" TASK.md has no text yet")]
+        }
         (Tab::File, Some(focus)) => {
             let mut lines = markdown(&focus.body, app.theme, width.saturating_sub(2));
             for line in &mut lines {
