@@ -163,7 +163,7 @@ check "no merge is under way in the checkout" absent .git/MERGE_HEAD
 check "the task still waits for a decision" same "$(status_of TASK-002)" reviewing
 run "orange task why TASK-002"
 expect "it conflicts with main in prices.txt"
-expect "orange task request-changes TASK-002"
+expect "orange request-changes TASK-002"
 
 step "Its agent is asked to bring main in; it resolves the conflict, and is reviewed again"
 
@@ -212,7 +212,7 @@ note
 refused 3 "orange task merge TASK-003 --strategy rebase"
 expect "1 commit since review"
 expect "a last word"
-expect "orange task merge TASK-003 --strategy rebase --force"
+expect "orange merge TASK-003 --strategy rebase --force"
 nothing_changed
 
 step "Meanwhile a colleague pushes. The third lands on top of that, commit by commit"
