@@ -64,9 +64,9 @@ pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<
         let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
         // Who is asked something else is told that first.
         if inbox::offers(shown.status?, Intent::Merge)
-            && let Some(concerns) = before_merge(shown)
+            && let Some(known) = before_merge(shown).or_else(|| passed(shown))
         {
-            return Some(concerns.into());
+            return Some(known.into());
         }
         *looks = looks.checked_sub(1)?;
         let asked = inbox::asked_in_brief(call, row).unwrap_or(in_general);
@@ -80,6 +80,27 @@ fn asked_in_window(doing: &Doing) -> Option<String> {
     let asks = matches!(doing.state, State::AsksPermission | State::WaitsForInput);
     let is_told = asks && !doing.text.is_empty();
     is_told.then(|| format!("{}: {}", doing.state.as_str(), doing.text))
+}
+
+/// What passed its review, so that rows of several such tasks differ: `review passed: 2 files, +4 −0, checks ✓`.
+fn passed(shown: &TaskRow<'_>) -> Option<String> {
+    let stat = shown
+        .listed
+        .diff
+        .as_deref()
+        .filter(|stat| stat.commits > 0)?;
+    shown.listed.reviewed.as_ref()?;
+    let checks = match shown.checks {
+        Some(Checks::Passed) => ", checks ✓",
+        Some(Checks::Running) => ", checks still run",
+        Some(Checks::Stale) => ", checks ✓ on an older commit",
+        Some(Checks::Failed | Checks::FailedOnBase) | None => "",
+    };
+    let files = counted(stat.files as usize, "file");
+    let (added, deleted) = (stat.added, stat.deleted);
+    Some(format!(
+        "review passed: {files}, +{added} −{deleted}{checks}"
+    ))
 }
 
 /// What speaks against a merge, in words: a narrow screen has no room for the columns that show it.
