@@ -87,8 +87,8 @@ fn key_of(action: &Action) -> Option<KeyAction> {
         Action::Delete { .. } => KeyAction::Delete,
         Action::Diff { .. } => KeyAction::Diff,
         Action::Explain { .. } | Action::Show { .. } => KeyAction::View,
+        // With force too: what speaks against it is shown, and `y` merges anyway.
         Action::Merge {
-            force: false,
             strategy: None,
             push: None,
             message: None,

@@ -4,6 +4,7 @@ use orange_core::keys::KeyAction;
 use orange_core::workflow::Intent;
 use orange_engine::sessions::SessionState;
 use orange_engine::views::dashboard::{Focus, OverviewRow};
+use orange_engine::views::questions::is_help_wanted;
 
 /// What Enter does with a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,12 @@ pub fn offered(row: &OverviewRow, focus: Option<&Focus>) -> Vec<(KeyAction, &'st
                 offered.push((KeyAction::Yes, "answer"));
                 offered.push((KeyAction::No, "deny"));
             }
-            None if focus.asked_in_file.is_some() => offered.push((KeyAction::Yes, "answer")),
+            None if focus.asked_in_file.is_some() => {
+                offered.push((KeyAction::Yes, "answer"));
+                if is_help_wanted(&focus.task) {
+                    offered.push((KeyAction::No, "what to do"));
+                }
+            }
             None => {
                 if focus.task.offers(Intent::Merge) {
                     offered.push((KeyAction::Merge, "merge"));

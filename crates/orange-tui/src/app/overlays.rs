@@ -100,7 +100,14 @@ impl ComposeFor {
                 Some(asked) => format!("answer {label}: {}", asked.question),
                 None => format!("answer {label}"),
             },
-            ComposeFor::Clarify(_) => format!("answer the questions of {label}"),
+            ComposeFor::Clarify(asked) => {
+                let mut lines = asked.lines().filter(|line| !line.trim().is_empty());
+                match (lines.next(), lines.next()) {
+                    (None, _) => format!("answer {label}"),
+                    (Some(one), None) => format!("answer {label}: {}", one.trim()),
+                    (Some(_), Some(_)) => format!("answer the questions of {label}"),
+                }
+            }
         }
     }
 }

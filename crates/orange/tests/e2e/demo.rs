@@ -327,7 +327,7 @@ fn it_is_played_in_the_dashboard_by_the_one_who_sits_there() {
     looker.press(&["n"]);
     looker.until_shown("a answer");
     looker.press(&["a"]);
-    looker.until_shown("answer the questions of TASK-003");
+    looker.until_shown("answer TASK-003: How many requests");
     looker.press(&["-l", "100 a minute"]);
     looker.press(&["Enter"]);
     looker.until_shown("clarification → planning");

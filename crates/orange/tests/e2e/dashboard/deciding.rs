@@ -64,7 +64,7 @@ fn a_question_is_answered_in_words() {
     let looker = begin(&env, "dashboard", "a answer");
     looker.until_shown("Which colour: blue or green?");
     looker.press(&["a"]);
-    looker.until_shown("answer the questions of TASK-001");
+    looker.until_shown("answer TASK-001: 1. Which colour: blue or green?");
     // Nothing is sent by an Enter alone.
     looker.press(&["Enter"]);
     looker.until_shown("write something first");
