@@ -292,7 +292,7 @@ impl App {
     pub fn narrowed_rows(&self) -> impl Iterator<Item = &OverviewRow> {
         let rows = self.overview.rows.iter();
         rows.filter(|row| {
-            self.narrowed.holds(row) || self.cursor.as_deref() == Some(row.folder.as_str())
+            self.narrowed.lists(row) || self.cursor.as_deref() == Some(row.folder.as_str())
         })
     }
 
@@ -485,8 +485,9 @@ impl App {
         };
         self.loaded = true;
         self.known_projects.clone_from(&overview.projects);
-        let before = self.needed.replace(overview.needs_me);
-        let more_need = before.is_some_and(|before| overview.needs_me > before);
+        let needed = overview.needs_me + overview.need_elsewhere;
+        let before = self.needed.replace(needed);
+        let more_need = before.is_some_and(|before| needed > before);
         let cursor = self.cursor.clone();
         let in_inbox = self.place_in_inbox();
         let gone = self.gone_row(&overview);
@@ -558,7 +559,7 @@ impl App {
 
     /// After the person narrowed the list, the cursor is on something that is in it.
     fn narrow(&mut self) {
-        let holds = self.selected().is_some_and(|row| self.narrowed.holds(row));
+        let holds = self.selected().is_some_and(|row| self.narrowed.lists(row));
         if !holds && self.view != View::Task {
             self.cursor = None;
             self.forget_details();

@@ -126,6 +126,10 @@ fn header(app: &App, width: usize) -> Paragraph<'static> {
         )],
         need,
     ];
+    if overview.need_elsewhere > 0 {
+        let text = format!(", {} elsewhere", overview.need_elsewhere);
+        groups.push(vec![Span::styled(text, app.theme.need())]);
+    }
     let mut add =
         |text: String, style: Style| groups.push(vec![Span::styled(format!(" · {text}"), style)]);
     let narrowed = app.narrowed.text();

@@ -2,7 +2,7 @@
 //! hold, because another thread draws them.
 
 use crate::call::Call;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::DiffStat;
 use crate::index::counts::QUEUED;
 use crate::index::list::{Filter, Listed, Listing};
@@ -31,6 +31,8 @@ pub struct Overview {
     /// Tasks that are over and not among the rows.
     pub older: usize,
     pub needs_me: usize,
+    /// What needs the person in projects that are not shown.
+    pub need_elsewhere: usize,
     /// Agents that are alive, in all projects: so is the limit.
     pub agents: usize,
     pub agent_limit: usize,
@@ -48,6 +50,8 @@ pub struct OverviewRow {
     /// Its key, or the beginning of its id.
     pub label: String,
     pub project: String,
+    /// Its project is not among those that are shown: it stands in the inbox alone.
+    pub is_elsewhere: bool,
     pub branch: String,
     /// None for a damaged task, or a word that this program does not know.
     pub status: Option<Status>,
@@ -83,11 +87,28 @@ impl OverviewRow {
     }
 }
 
-/// Tasks of these projects; of all, if none is named.
+/// Tasks of these projects; of all, if none is named. Those of the others come too, for the inbox.
 pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Overview> {
     let config = settings::config(call)?;
     // Something changed, or nobody would ask; a look of a moment ago may not have seen it.
     call.index()?.look_again();
+    let known = call.projects()?;
+    let is_shown = |name: &str| projects.is_empty() || projects.iter().any(|one| one == name);
+    let live = sessions::live_and_adopted_agents(call);
+    let slots = held_slots(call);
+    let mut looks = Looks::default();
+    let mut rows = Vec::new();
+    let mut list = |filter: &Filter| {
+        let listing = list::list_as(call, filter, |listing: Listing| listing)?;
+        rows.extend(listing.rows.iter().map(|listed| {
+            let shown = TaskRow::of(listed, &live);
+            let slot = slots.get(&listed.id).copied();
+            let mut row = row(listed, &shown, slot, !is_shown(&listed.project));
+            looks.complete(call, listed, &shown, &mut row);
+            row
+        }));
+        Ok::<usize, Error>(listing.older)
+    };
     let filter = Filter {
         projects: projects.to_vec(),
         all: with_older,
@@ -95,48 +116,77 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
         over_since: Some(list::over_since(call)?),
         ..Filter::default()
     };
-    let listing = list::list_as(call, &filter, |listing: Listing| listing)?;
-    let live = sessions::live_and_adopted_agents(call);
-    let slots = held_slots(call);
-    let mut looks = row_note::MOST_LOOKS;
-    let mut waits = row_note::MOST_LOOKS;
-    let rows: Vec<OverviewRow> = listing
-        .rows
-        .iter()
-        .map(|listed| {
-            let shown = TaskRow::of(listed, &live);
-            let note = row_note::below_row(call, &shown, &mut looks);
-            let mut row = row(listed, &shown, note, slots.get(&listed.id).copied());
-            if row.needs_me && waits > 0 {
-                waits -= 1;
-                row.since = inbox::waits_since(call, listed).unwrap_or(row.since);
-            }
-            row
-        })
+    let older = list(&filter)?;
+    let names: Vec<String> = known.iter().map(|project| project.name.clone()).collect();
+    let others: Vec<String> = (names.iter().filter(|name| !is_shown(name)))
+        .cloned()
         .collect();
-    let wanted = |name: &String| projects.is_empty() || projects.contains(name);
-    let known = call.projects()?;
-    let names = known.iter().map(|project| project.name.clone()).collect();
-    let known = known.iter().filter(|project| wanted(&project.name));
+    if !others.is_empty() {
+        list(&Filter {
+            projects: others,
+            all: false,
+            ..filter
+        })?;
+    }
     let project = match projects {
         [one] => Some(one.as_str()),
         _ => None,
     };
     let standing = counts::counts(call, project)?;
+    let needing = |is_elsewhere: bool| {
+        let rows = rows.iter().filter(|row| row.needs_me);
+        rows.filter(|row| row.is_elsewhere == is_elsewhere).count()
+    };
+    let held = |row: &&OverviewRow| row.slot.is_some() && !row.is_elsewhere;
     Ok(Overview {
-        needs_me: rows.iter().filter(|row| row.needs_me).count(),
-        slots_held: rows.iter().filter(|row| row.slot.is_some()).count(),
-        slots: known.map(|project| project.pool_size as usize).sum(),
+        needs_me: needing(false),
+        need_elsewhere: needing(true),
+        slots_held: rows.iter().filter(held).count(),
+        slots: (known.iter().filter(|project| is_shown(&project.name)))
+            .map(|project| project.pool_size as usize)
+            .sum(),
         agents: live.count(None),
         agent_limit: config.agents.limit as usize,
         queued: standing.count(QUEUED).tasks,
-        older: listing.older,
+        older,
         projects: names,
         rows,
     })
 }
 
-fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u32>) -> OverviewRow {
+/// How many tasks may still be read for what their rows say.
+struct Looks {
+    notes: usize,
+    waits: usize,
+}
+
+impl Default for Looks {
+    fn default() -> Looks {
+        Looks {
+            notes: row_note::MOST_LOOKS,
+            waits: row_note::MOST_LOOKS,
+        }
+    }
+}
+
+impl Looks {
+    /// Adds why the task needs a person, and since when.
+    fn complete(
+        &mut self,
+        call: &Call,
+        listed: &Listed,
+        shown: &TaskRow<'_>,
+        row: &mut OverviewRow,
+    ) {
+        row.note = row_note::below_row(call, shown, &mut self.notes);
+        if row.needs_me && self.waits > 0 {
+            self.waits -= 1;
+            row.since = inbox::waits_since(call, listed).unwrap_or(row.since);
+        }
+    }
+}
+
+fn row(listed: &Listed, shown: &TaskRow<'_>, slot: Option<u32>, is_elsewhere: bool) -> OverviewRow {
     let is_damaged = listed.damaged.is_some();
     let status = shown.status.filter(|_| !is_damaged);
     OverviewRow {
@@ -147,6 +197,7 @@ fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u3
             None => listed.id.chars().take(8).collect(),
         },
         project: listed.project.clone(),
+        is_elsewhere,
         branch: listed.branch.clone(),
         status,
         word: if is_damaged {
@@ -157,7 +208,7 @@ fn row(listed: &Listed, shown: &TaskRow<'_>, note: Option<Text>, slot: Option<u3
         summary: listed.summary.clone(),
         session: shown.session,
         slot,
-        note,
+        note: None,
         is_damaged,
         needs_me: listed.needs_me,
         column: BoardColumn::of(status.map(|status| (status, None)), listed.needs_me),

@@ -3,7 +3,7 @@
 use super::marks::MARKED;
 use super::offered::{self, Go};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
-use super::rows::{COLUMNS, Narrowed, column};
+use super::rows::{COLUMNS, Narrowed, column, has_several};
 use super::{App, Effect, Overlay, Tab, Undo, View};
 use crate::draw::layout::screen_back;
 use crate::draw::preview_side;
@@ -207,11 +207,10 @@ impl App {
         if self.view == View::Board {
             return self.change_column(fold);
         }
-        let mut projects = self.overview.rows.iter().map(|row| &row.project);
-        let first = projects.next();
+        let listed = self.overview.rows.iter().filter(|row| !row.is_elsewhere);
         let why_not = if self.view == View::Inbox {
             Some("projects are folded in the list")
-        } else if projects.all(|project| Some(project) == first) {
+        } else if !has_several(listed) {
             Some("there is only one project here: nothing to fold")
         } else if !fold && self.folded.is_empty() {
             Some("no project is folded")
@@ -272,11 +271,14 @@ impl App {
     }
 
     fn next_need(&mut self, backwards: bool) -> Vec<Effect> {
-        let needing = if self.view == View::Inbox {
-            self.inbox()
+        let is_of_inbox =
+            self.view == View::Inbox || (self.view == View::Task && self.from == View::Inbox);
+        let mut needing = self.needing();
+        if is_of_inbox {
+            needing.retain(|row| self.narrowed.holds(row));
         } else {
-            self.needing()
-        };
+            needing.retain(|row| !row.is_elsewhere);
+        }
         let items: Vec<String> = needing.iter().map(|row| row.folder.clone()).collect();
         let count = items.len();
         if count == 0 {

@@ -129,7 +129,8 @@ impl App {
                 }
             };
         }
-        let has_slot = |row: &&OverviewRow| row.slot == u32::try_from(digit).ok();
+        let number = u32::try_from(digit).ok();
+        let has_slot = |row: &&OverviewRow| row.slot == number && !row.is_elsewhere;
         let of_here = |row: &&OverviewRow| self.here.as_ref() == Some(&row.project);
         let rows = || self.overview.rows.iter().filter(has_slot);
         let found = rows().find(of_here).or_else(|| rows().next());

@@ -38,6 +38,11 @@ impl Narrowed {
         words.split_whitespace().all(|word| text.contains(word)) || self.is_found(row)
     }
 
+    /// Whether the list and the board have the row. What needs the person in another project stands in the inbox alone.
+    pub fn lists(&self, row: &OverviewRow) -> bool {
+        !row.is_elsewhere && self.holds(row)
+    }
+
     /// A task's folder has its id for a name.
     fn is_found(&self, row: &OverviewRow) -> bool {
         let id = row.folder.rsplit('/').next().unwrap_or_default();
@@ -79,6 +84,13 @@ pub fn sort(rows: &mut [OverviewRow], here: Option<&str>) {
             .then_with(by_need)
             .then_with(by_label)
     });
+}
+
+/// Whether these are of several projects.
+pub fn has_several<'r>(rows: impl IntoIterator<Item = &'r OverviewRow>) -> bool {
+    let mut projects = rows.into_iter().map(|row| &row.project);
+    let first = projects.next();
+    projects.any(|project| Some(project) != first)
 }
 
 /// The columns of the board.
@@ -126,9 +138,10 @@ impl Lines {
     ) {
         sort(&mut overview.rows, here);
         let rows = &overview.rows;
-        let several = rows
-            .windows(2)
-            .any(|pair| pair[0].project != pair[1].project);
+        let several = has_several(
+            rows.iter()
+                .filter(|row| !row.is_elsewhere || cursor == Some(row.folder.as_str())),
+        );
         self.all.clear();
         self.folders.clear();
         self.has_stray = false;
@@ -143,7 +156,7 @@ impl Lines {
             let shown: Vec<usize> = places
                 .filter(|place| {
                     let row = &rows[*place];
-                    let holds = narrowed.holds(row);
+                    let holds = narrowed.lists(row);
                     let is_stray = !holds && cursor == Some(row.folder.as_str());
                     self.has_stray |= is_stray;
                     holds || is_stray

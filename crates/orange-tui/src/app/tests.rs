@@ -1,6 +1,7 @@
 //! Keys go in, effects come out; what is drawn is compared as it would stand on a screen.
 
 mod changes;
+mod elsewhere;
 mod kept;
 mod seen;
 mod shown;
@@ -34,6 +35,7 @@ fn row(number: u32, status: &str, summary: &str) -> OverviewRow {
         name: TaskName::referred_to("shop", &label),
         label,
         project: "shop".to_owned(),
+        is_elsewhere: false,
         branch: format!("branch-{number}"),
         status: Some(status),
         word: status.to_string(),

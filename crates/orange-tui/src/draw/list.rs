@@ -175,7 +175,7 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
     }
     let mut line = Line::from(spans);
     // It stays only as long as the cursor is on it.
-    if app.is_gone(row) || !app.narrowed.holds(row) {
+    if app.is_gone(row) || !app.narrowed.lists(row) {
         line = line.patch_style(app.theme.dim());
     }
     if is_selected {
