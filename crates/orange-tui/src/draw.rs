@@ -1,9 +1,9 @@
 //! Draws the dashboard. Only what is on the screen is formatted; texts of others pass through `display` first.
 
-mod board;
+pub(crate) mod board;
 pub(crate) mod changes;
 mod flow;
-mod inbox;
+pub(crate) mod inbox;
 pub(crate) mod layout;
 mod list;
 mod markdown;

@@ -1,6 +1,8 @@
 //! What is typed, pasted and clicked: which action it means, or which field it goes to.
 
 use super::*;
+use crate::draw::{board, inbox};
+use ratatui::layout::Position;
 
 impl App {
     /// A paste runs no keys: outside of a field its words go into a message to the agent.
@@ -154,14 +156,8 @@ impl App {
                     None => Vec::new(),
                 }
             }
-            MouseEventKind::Down(MouseButton::Left) if self.view == View::List => {
-                let layout = Layout::of(self, self.size);
-                let line = layout.line_at(mouse.column, mouse.row);
-                let folder = line.and_then(|line| {
-                    let line = line + self.lines.top;
-                    self.lines.folder_at(line, &self.overview)
-                });
-                let Some(folder) = folder else {
+            MouseEventKind::Down(MouseButton::Left) => {
+                let Some(folder) = self.folder_at(Position::new(mouse.column, mouse.row)) else {
                     return Vec::new();
                 };
                 let again = self.clicked.is_some_and(|(when, row)| {
@@ -174,6 +170,20 @@ impl App {
                 self.select(Some(folder))
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// The task that is drawn at a place of the screen.
+    fn folder_at(&self, place: Position) -> Option<String> {
+        let layout = Layout::of(self, self.size);
+        match self.view {
+            View::List => {
+                let line = layout.line_at(place)? + self.lines.top;
+                self.lines.folder_at(line, &self.overview)
+            }
+            View::Inbox => inbox::folder_at(self, layout.body, place),
+            View::Board => board::folder_at(self, layout.body, place),
+            View::Task => None,
         }
     }
 }

@@ -70,9 +70,9 @@ impl Layout {
     }
 
     /// The line of the list at a place of the screen.
-    pub(crate) fn line_at(&self, column: u16, row: u16) -> Option<usize> {
-        let is_there = self.list.contains(Position::new(column, row));
-        is_there.then(|| usize::from(row - self.list.y))
+    pub(crate) fn line_at(&self, place: Position) -> Option<usize> {
+        let is_there = self.list.contains(place);
+        is_there.then(|| usize::from(place.y - self.list.y))
     }
 }
 
