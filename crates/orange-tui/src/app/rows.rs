@@ -101,14 +101,40 @@ pub fn column(row: &OverviewRow) -> usize {
     row.column as usize
 }
 
+/// How many tasks of a project are listed, by whose turn it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProjectCounts {
+    pub need: usize,
+    pub at_work: usize,
+    pub wait: usize,
+    pub over: usize,
+}
+
+impl ProjectCounts {
+    fn of<'r>(rows: impl Iterator<Item = &'r OverviewRow>) -> ProjectCounts {
+        let mut counts = ProjectCounts::default();
+        for row in rows {
+            let count = match row.column {
+                _ if row.needs_me => &mut counts.need,
+                BoardColumn::Queue => &mut counts.wait,
+                BoardColumn::Done => &mut counts.over,
+                BoardColumn::Working | BoardColumn::NeedsYou | BoardColumn::Review => {
+                    &mut counts.at_work
+                }
+            };
+            *count += 1;
+        }
+        counts
+    }
+}
+
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     Project {
         name: String,
         is_folded: bool,
-        tasks: usize,
-        need: usize,
+        counts: ProjectCounts,
     },
     /// By its place in the overview.
     Task(usize),
@@ -170,8 +196,7 @@ impl Lines {
                 self.all.push(Line::Project {
                     name: first.project.clone(),
                     is_folded,
-                    tasks: shown.len(),
-                    need: shown.iter().filter(|place| rows[**place].needs_me).count(),
+                    counts: ProjectCounts::of(shown.iter().map(|place| &rows[*place])),
                 });
             }
             if is_folded {

@@ -3,8 +3,9 @@
 use super::layout::Layout;
 use super::panel;
 use crate::app::App;
-use crate::app::rows::Line as ListLine;
-use orange_core::display::{self, clean_width, fitted, time::relative};
+use crate::app::rows::{Line as ListLine, ProjectCounts};
+use orange_core::display::{self, clean_width, fitted, fitted_in_middle, time::relative};
+use orange_core::keys::KeyAction;
 use orange_engine::views::Checks;
 use orange_engine::views::dashboard::OverviewRow;
 use ratatui::Frame;
@@ -55,9 +56,8 @@ fn lines(frame: &mut Frame<'_>, app: &App, area: Rect) {
             ListLine::Project {
                 name,
                 is_folded,
-                tasks,
-                need,
-            } => project(app, name, *is_folded, *tasks, *need, width),
+                counts,
+            } => project(app, name, is_folded.then_some(counts), width),
             ListLine::Task(place) => match app.overview.rows.get(*place) {
                 Some(row) => task(app, row, width),
                 None => Line::default(),
@@ -71,22 +71,46 @@ fn lines(frame: &mut Frame<'_>, app: &App, area: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn project(
-    app: &App,
-    name: &str,
-    is_folded: bool,
-    tasks: usize,
-    need: usize,
-    width: usize,
-) -> Line<'static> {
-    let sign = if is_folded { "▸" } else { "▾" };
-    let count = match (is_folded, need) {
-        (false, _) => String::new(),
-        (true, 0) => format!("   {tasks} tasks"),
-        (true, need) => format!("   {need} of {tasks} need you"),
+/// The heading of a project; of a folded one, what is in it.
+fn project(app: &App, name: &str, folded: Option<&ProjectCounts>, width: usize) -> Line<'static> {
+    let sign = if folded.is_some() { "▸" } else { "▾" };
+    let heading = fitted(&format!(" {sign} {name}"), width);
+    let mut spans = vec![Span::styled(heading, app.theme.bold())];
+    let Some(counts) = folded else {
+        return Line::from(spans);
     };
-    let text = fitted(&format!(" {sign} {name}{count}"), width);
-    Line::styled(text, app.theme.bold())
+    let need = if counts.need == 1 {
+        "1 needs you".to_owned()
+    } else {
+        format!("{} need you", counts.need)
+    };
+    let told = [
+        (counts.need, need, app.theme.need()),
+        (
+            counts.at_work,
+            format!("{} at work", counts.at_work),
+            Style::new(),
+        ),
+        (
+            counts.wait,
+            format!("{} waiting", counts.wait),
+            app.theme.dim(),
+        ),
+        (
+            counts.over,
+            format!("{} over", counts.over),
+            app.theme.dim(),
+        ),
+    ];
+    let mut gap = "   ";
+    for (count, text, style) in told {
+        if count > 0 {
+            spans.push(Span::raw(gap));
+            spans.push(Span::styled(text, style));
+            gap = ", ";
+        }
+    }
+    Line::from(spans)
 }
 
 /// The columns to the right of the summary; which of them are there depends on the width alone.
