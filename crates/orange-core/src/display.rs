@@ -133,6 +133,28 @@ pub fn fitted(text: &str, width: usize) -> String {
     out
 }
 
+/// A text cut in its middle: of a branch both ends say something.
+pub fn fitted_in_middle(text: &str, width: usize) -> String {
+    let clean = clean(text);
+    if clean_width(&clean) <= width {
+        return clean.into_owned();
+    }
+    let end_room = width.saturating_sub(1) / 2;
+    let mut start = clean.len();
+    let mut used = 0;
+    for (at, cluster) in clean.grapheme_indices(true).rev() {
+        used += cluster.width();
+        if used > end_room {
+            break;
+        }
+        start = at;
+    }
+    // The first half is cut with its ellipsis.
+    let mut out = fitted(&clean, width - clean_width(&clean[start..]));
+    out.push_str(&clean[start..]);
+    out
+}
+
 /// Appends the clean `text`, cut to `width` columns; returns the columns used.
 pub fn fit_into(out: &mut String, text: &str, width: usize) -> usize {
     let whole = clean_width(text);

@@ -78,7 +78,7 @@ impl Theme {
         match state {
             SessionState::Alive => ("●", self.good()),
             SessionState::Gone => ("✗", self.trouble()),
-            SessionState::None => (" ", Style::new()),
+            SessionState::None => ("○", self.dim()),
         }
     }
 

@@ -70,6 +70,17 @@ fn long_text_is_cut_with_an_ellipsis() {
     assert_eq!(fit("ae\u{301}bc", 3), "ae\u{301}…");
 }
 
+#[test]
+fn what_is_cut_in_its_middle_keeps_both_ends() {
+    let cut = |width| fitted_in_middle("orange/TASK-001-login", width);
+    assert_eq!(cut(21), "orange/TASK-001-login");
+    assert_eq!(cut(13), "orange…-login");
+    assert_eq!(cut(12), "orange…login");
+    assert_eq!(cut(1), "…");
+    assert_eq!(cut(0), "");
+    assert_eq!(fitted_in_middle("漢字漢字", 6), "漢…字");
+}
+
 proptest! {
     #[test]
     fn cleaning_leaves_nothing_unsafe_and_is_stable(text in any::<String>()) {

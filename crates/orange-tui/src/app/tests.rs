@@ -264,12 +264,12 @@ fn a_list_of_24_lines_says_what_each_task_needs() {
     let app = app((80, 24), false, shop());
     assert_snapshot!(shown(&app), @"
      shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor starts
-    ▌★      TASK-001 reviewing     Add a login form                             1m
+    ▌★ ○    TASK-001 reviewing     Add a login form                             1m
             ↳ passed its review and waits for you
-     ?      TASK-003 clarification Pick the colour                              1m
+     ? ○    TASK-003 clarification Pick the colour                              1m
             ↳ Which button colour do you want: the brand blue or the accent green?
      ▶ ●  2 TASK-002 working       Tidy the style sheets                        1m
-     ·      TASK-004 pending       Cache product images                         1m
+     · ○    TASK-004 pending       Cache product images                         1m
 
 
 
@@ -298,12 +298,12 @@ fn a_wide_screen_has_a_preview() {
     let shown = shown(&app);
     assert_snapshot!(shown, @"
      shop   2 need you · 1 of 10 agents · 1 of 5 workspaces · monitor starts
-    ▌★      TASK-001 reviewing     Add a login form               1m  │ TASK-001 Add a login form
+    ▌★ ○    TASK-001 reviewing     Add a login form               1m  │ TASK-001 Add a login form
             ↳ passed its review and waits for you                     │ ───────────────────────────────────────────────────
-     ?      TASK-003 clarification Pick the colour                1m  │ tests pass
+     ? ○    TASK-003 clarification Pick the colour                1m  │ tests pass
             ↳ Which button colour do you want: the brand blue or the… │ >
      ▶ ●  2 TASK-002 working       Tidy the style sheets          1m  │
-     ·      TASK-004 pending       Cache product images           1m  │
+     · ○    TASK-004 pending       Cache product images           1m  │
                                                                       │
                                                                       │
                                                                       │
@@ -502,7 +502,7 @@ fn marked_tasks_are_cancelled_after_one_question_and_the_refused_stay_marked() {
     press(&mut app, "gj ");
     let told = shown(&app);
     assert!(told.contains("4 marked"), "{told}");
-    assert!(told.contains(" ★  *   TASK-001"), "{told}");
+    assert!(told.contains(" ★ ○*   TASK-001"), "{told}");
     assert!(!told.contains("*   TASK-003"), "{told}");
     assert!(press(&mut app, "x").is_empty());
     let asked = shown(&app);
@@ -712,4 +712,72 @@ fn a_click_on_a_key_of_the_last_line_is_that_key() {
     press(&mut app, "\u{1b}");
     click(&mut app, "? help");
     assert!(matches!(app.overlay, Some(Overlay::Help { .. })));
+}
+
+#[test]
+fn a_click_selects_in_the_list_the_inbox_and_the_board() {
+    for tabs in ["", "\t", "\t\t"] {
+        let mut app = app((80, 24), false, shop());
+        press(&mut app, tabs);
+        let frame = shown(&app);
+        let word = "TASK-003";
+        let place = |line: &str| line.find(word).map(|at| clean_columns(&line[..at]));
+        let mut lines = frame.lines().enumerate();
+        let (line, column) = lines
+            .find_map(|(number, line)| Some((number, place(line)?)))
+            .unwrap();
+        let mut click = |line: usize| {
+            let mouse = MouseEvent {
+                kind: MouseEventKind::Down(MouseButton::Left),
+                column,
+                row: u16::try_from(line).unwrap(),
+                modifiers: KeyModifiers::NONE,
+            };
+            app.update(Input::Mouse(mouse), Instant::now());
+            app.cursor.clone()
+        };
+        // Its second line is its own too, and the heading of the screen nobody's.
+        assert_eq!(click(line + 1).as_deref(), Some("shop/3"), "{frame}");
+        assert_eq!(click(0).as_deref(), Some("shop/3"));
+        assert_eq!(click(line).as_deref(), Some("shop/3"));
+    }
+}
+
+fn clean_columns(text: &str) -> u16 {
+    u16::try_from(orange_core::display::clean_width(text)).unwrap()
+}
+
+#[test]
+fn a_stuck_task_gets_words_by_either_key() {
+    let mut app = app((80, 24), false, shop());
+    asking(&mut app, "q1", "");
+    let focus = app.focus.as_mut().unwrap();
+    focus.questions.clear();
+    focus.task.status = Status::Stuck;
+    focus.asked_in_file = Some("the key of the test shop is missing".to_owned());
+    press(&mut app, "a");
+    let answer = "answer TASK-001: the key of the test shop is missing";
+    assert!(shown(&app).contains(answer), "{}", shown(&app));
+    press(&mut app, "\u{1b}r");
+    assert!(matches!(
+        &app.overlay,
+        Some(Overlay::Compose(compose)) if matches!(compose.purpose, ComposeFor::RequestChanges)
+    ));
+}
+
+#[test]
+fn the_heading_of_a_folded_project_counts_by_whose_turn_it_is() {
+    let mut rows = shop();
+    rows.push(row(8, "done", "Write the manual"));
+    let mut other = row(1, "working", "Show related posts");
+    (other.folder, other.project) = ("blog/1".to_owned(), "blog".to_owned());
+    rows.push(other);
+    let mut app = app((80, 24), false, rows);
+    press(&mut app, "h");
+    let frame = shown(&app);
+    let heading = frame.lines().nth(1).unwrap();
+    assert_eq!(
+        heading,
+        " ▸ shop   2 need you, 1 at work, 1 waiting, 1 over"
+    );
 }

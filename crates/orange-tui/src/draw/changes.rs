@@ -154,12 +154,11 @@ fn parts(app: &App, width: usize) -> Line<'static> {
         } else {
             *brief
         };
-        let style = if *of == app.changes.of() {
-            app.theme.key()
+        spans.push(if *of == app.changes.of() {
+            Span::styled(format!("[{name}]"), app.theme.key())
         } else {
-            app.theme.dim()
-        };
-        spans.push(Span::styled(name, style));
+            Span::styled(name, app.theme.dim())
+        });
     }
     Line::from(spans)
 }

@@ -14,6 +14,9 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+/// Columns of a branch.
+const BRANCH: usize = 24;
+
 pub(super) fn draw(frame: &mut Frame<'_>, app: &App, layout: &Layout) {
     lines(frame, app, layout.list);
     let Some(preview) = layout.preview else {
@@ -35,11 +38,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, layout: &Layout) {
 fn lines(frame: &mut Frame<'_>, app: &App, area: Rect) {
     if app.lines.all.is_empty() {
         let text = if !app.loaded {
-            "reading …"
-        } else if app.narrowed.text().is_empty() {
-            "no tasks yet: c creates one"
+            "reading …".to_owned()
+        } else if !app.narrowed.text().is_empty() {
+            "no task matches: Esc shows all".to_owned()
+        } else if app.known_projects.is_empty() {
+            "no project yet: `orange` in a repository offers to register it".to_owned()
         } else {
-            "no task matches: Esc shows all"
+            let key = app.keymap.key(KeyAction::Create);
+            format!("no tasks yet: {key} creates one")
         };
         frame.render_widget(Paragraph::new(format!(" {text}")), area);
         return;
@@ -143,7 +149,8 @@ fn columns(app: &App, row: &OverviewRow, width: usize) -> Vec<(usize, Span<'stat
         columns.push((9, Span::raw(text)));
     }
     if width >= 150 {
-        columns.push((24, Span::styled(row.branch.clone(), app.theme.dim())));
+        let branch = fitted_in_middle(&row.branch, BRANCH);
+        columns.push((BRANCH, Span::styled(branch, app.theme.dim())));
     }
     if width >= 50 {
         let age = relative(app.now, row.updated);

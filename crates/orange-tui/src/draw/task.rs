@@ -92,11 +92,12 @@ fn head(app: &App, row: &OverviewRow, width: usize) -> Vec<Line<'static>> {
         .iter()
         .enumerate()
         .flat_map(|(number, (tab, name))| {
-            let text = format!(" {} {name} ", number + 1);
-            let style = if *tab == app.tab {
-                app.theme.key()
+            let number = number + 1;
+            // A bracket too: dim is not told from bold everywhere.
+            let (text, style) = if *tab == app.tab {
+                (format!("[{number} {name}]"), app.theme.key())
             } else {
-                app.theme.dim()
+                (format!(" {number} {name} "), app.theme.dim())
             };
             [Span::styled(text, style)]
         });

@@ -99,7 +99,7 @@ fn a_task_that_is_gone_stays_under_the_cursor_until_it_leaves() {
     load(&mut app, shop()[1..].to_vec());
     assert_eq!(app.cursor.as_deref(), Some("shop/4"));
     assert!(
-        shown(&app).contains("▌·      TASK-004 gone"),
+        shown(&app).contains("▌· ○    TASK-004 gone"),
         "{}",
         shown(&app)
     );
@@ -156,7 +156,7 @@ fn what_is_selected_is_never_folded_away() {
     // From the inbox, where it is not, a digit goes to the list.
     press(&mut app, "n\t5");
     assert_eq!(app.cursor.as_deref(), Some("blog/5"));
-    assert!(shown(&app).contains("▌▶    5 TASK-005"), "{}", shown(&app));
+    assert!(shown(&app).contains("▌▶ ○  5 TASK-005"), "{}", shown(&app));
 }
 
 #[test]
