@@ -115,6 +115,33 @@ fn n_goes_to_the_oldest_first_and_what_is_answered_elsewhere_counts_no_more() {
     looker.until_selected("TASK-002");
 }
 
+#[test]
+fn what_another_project_needs_is_counted_and_answered_in_the_inbox() {
+    let env = Agents::new();
+    env.orange(["new", "Log out", "--no-spawn", "--project", "shop"])
+        .ok();
+    let blog = env.init_repository("blog");
+    env.orange(["project", "add", &blog.display().to_string()])
+        .ok();
+    let script = env.script(
+        "blog",
+        "worker:\n  - ask permission: May I post?\n  - hang\n",
+    );
+    env.orange(["new", "Post it", "--project", "blog", "--harness", &script])
+        .ok();
+    let looker = begin(&env, "dashboard", "nothing needs you, 1 elsewhere");
+    looker.until_shown("Log out");
+    assert!(!looker.shows().contains("Post it"), "{}", looker.shows());
+    looker.press(&["Tab"]);
+    looker.until_shown("its worker asks permission: May I post?");
+    looker.until_question_is_read();
+    looker.press(&["a"]);
+    looker.until_shown("TASK-001: allowed");
+    looker.until_gone("elsewhere");
+    looker.press(&["q"]);
+    looker.until_given_back(true);
+}
+
 /// Check 4: the dashboard is stopped while what it shows is answered and the next thing is asked.
 #[test]
 fn a_question_that_was_not_on_the_screen_is_not_answered() {
