@@ -47,6 +47,8 @@ fn six_tasks_that_need_somebody_say_six_things_in_eighty_columns() {
     env.until_status(&stuck, "stuck");
     let looker = begin(&env, "dashboard", "6 need you");
     env.until("six notes", || looker.shows().matches('↳').count() == 6);
+    // What its branch changes is compared beside everything else.
+    looker.until_shown("review passed: 1 file");
     let shows = looker.shows();
     let mut notes: Vec<&str> = shows.lines().filter(|line| line.contains('↳')).collect();
     notes.sort_unstable();
@@ -55,7 +57,7 @@ fn six_tasks_that_need_somebody_say_six_things_in_eighty_columns() {
     for line in shows.lines() {
         assert!(line.chars().count() <= 80, "{line:?}");
     }
-    for text in ["npm install", "brand blue", "passed its review", "crashed"] {
+    for text in ["npm install", "brand blue", "review passed", "crashed"] {
         assert!(
             notes.iter().any(|note| note.contains(text)),
             "{text}\n{shows}"
