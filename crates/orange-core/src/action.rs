@@ -62,6 +62,7 @@ actions! {
     MoveTo move_to(task: TaskName, status: Status),
     NameBranch name_branch(task: TaskName),
     Pull pull(),
+    RebaseOnto rebase_onto(branch: String),
     /// None: one of several.
     RemoveBlocker remove_blocker(task: Option<TaskName>, blocker: Option<String>),
     RemoveBranch remove_branch(),

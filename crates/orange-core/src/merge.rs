@@ -20,6 +20,19 @@ choice! {
     }
 }
 
+impl Strategy {
+    /// What is asked of a task whose branch conflicts with its target. Commits that are taken one by one conflict again
+    /// after the target was merged into the branch.
+    pub fn conflict_request(self, target: &str) -> String {
+        match self {
+            Strategy::Rebase => format!("rebase onto {target} and resolve the conflicts"),
+            Strategy::Squash | Strategy::Merge | Strategy::Ff => {
+                format!("bring {target} in and resolve the conflicts")
+            }
+        }
+    }
+}
+
 /// A strategy by its name; `preserve` is what older settings call a merge.
 pub fn strategy(word: &str) -> Result<Strategy, NotAllowed> {
     match word {

@@ -11,12 +11,14 @@ use crate::facts::{self, is_without_work};
 use crate::git::{self, merge};
 use crate::projects::Project;
 use crate::seal_checks::{self, SealCheck};
+use crate::settings;
 use crate::views::concerns::link::committed_links;
 use crate::views::diff_stat;
 use crate::{checks, rules};
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, EventType, History};
+use orange_core::merge::Strategy;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::verification::{Outcome, Verified, deferred, unanswered};
@@ -273,7 +275,14 @@ pub(crate) fn coming_conflicts(call: &Call, task: &Task, history: &History) -> O
         } else {
             format!("origin/{target}")
         },
+        strategy: configured_strategy(call, task),
     })
+}
+
+/// How a merge that names no strategy is done; as the default says while a setting cannot be read.
+fn configured_strategy(call: &Call, task: &Task) -> Strategy {
+    let config = settings::config_for(call, task).unwrap_or_default();
+    config.merge.strategy
 }
 
 /// Why the last attempt to merge came to nothing, as long as neither side has moved since.
@@ -308,5 +317,6 @@ pub(crate) fn merge_trouble(call: &Call, task: &Task, history: &History) -> Opti
         } else {
             format!("origin/{target}")
         },
+        strategy: (last.strategy).unwrap_or_else(|| configured_strategy(call, task)),
     })
 }

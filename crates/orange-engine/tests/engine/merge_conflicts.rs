@@ -3,6 +3,7 @@
 
 use crate::merges::{Merges, by, plain};
 use orange_engine::Code;
+use orange_engine::verbs::merge::MergeWish;
 use std::fs;
 use std::path::Path;
 
@@ -211,6 +212,31 @@ fn only_the_second_commit_conflicts() {
         Code::Conflict,
         &["lines", "in 1 file;"],
     );
+}
+
+#[test]
+fn who_rebases_is_told_to_rebase() {
+    let home = Merges::new();
+    home.branch("work", &[("lines", "theirs")]);
+    home.commit(&home.shop(), "lines", "ours");
+    let task = home.reviewed("work");
+    home.refuses(&task, &plain(), Code::Conflict, &["lines"]);
+    assert!(home.why(&task).contains("must bring main in first"));
+    home.refuses(&task, &by("rebase"), Code::Conflict, &["lines"]);
+    assert!(home.why(&task).contains("must rebase it onto main first"));
+    let rebase_anyway = MergeWish {
+        force: true,
+        ..by("rebase")
+    };
+    // With main merged into it, the first commit conflicts as before.
+    home.branch_by("work", |folder| {
+        home.git(folder, &["merge", "-q", "-s", "ours", "--no-edit", "main"]);
+    });
+    home.refuses(&task, &rebase_anyway, Code::Conflict, &["lines"]);
+    home.branch_by("work", |folder| {
+        home.git(folder, &["rebase", "-q", "-X", "theirs", "main"]);
+    });
+    home.merge(&task, &rebase_anyway).ok();
 }
 
 #[test]

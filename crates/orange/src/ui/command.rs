@@ -160,6 +160,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         }
         Action::NameBranch { task } => format!("orange task update {} --branch NAME", named(task)),
         Action::Pull {} => "git pull".to_owned(),
+        Action::RebaseOnto { branch } => format!("git rebase {}", word(branch)),
         Action::RemoveBlocker { task, blocker } => {
             let task = task.as_ref().map_or("TASK".to_owned(), named);
             let blocker = name(blocker, "TASK");
@@ -384,6 +385,7 @@ mod tests {
             Action::branch_at(odd, odd),
             Action::commit_empty(odd),
             Action::merge_branch(odd),
+            Action::rebase_onto(odd),
             Action::stash_file(odd, odd),
             Action::switch(odd, true),
             Action::untrack(task(), odd),

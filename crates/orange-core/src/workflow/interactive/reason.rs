@@ -2,6 +2,7 @@
 
 use super::why::Conflicts;
 use crate::gate::Gate;
+use crate::merge::Strategy;
 use crate::task::Status;
 use crate::workflow::Role;
 use crate::{Action, TaskName, Text, text};
@@ -170,9 +171,20 @@ impl Reason {
                 format!("waits for the verdict of review {}", round.text())
             }
             Reason::Conflicts { target, conflicts } => {
-                let Conflicts { files, bring } = conflicts;
+                let Conflicts {
+                    files,
+                    bring,
+                    strategy,
+                } = conflicts;
+                // Another strategy may have no conflict.
+                let (how, what) = match strategy {
+                    Strategy::Rebase => (" by rebase", format!("rebase it onto {bring}")),
+                    Strategy::Squash | Strategy::Merge | Strategy::Ff => {
+                        ("", format!("bring {bring} in"))
+                    }
+                };
                 return text!(
-                    "it cannot be merged: it conflicts with {target} in {files}; its agent, or you in {}, must bring {bring} in first",
+                    "it cannot be merged{how}: it conflicts with {target} in {files}; its agent, or you in {}, must {what} first",
                     Action::shell(task.clone())
                 );
             }

@@ -6,6 +6,7 @@ use super::reason::{Owed, Reason, Round, Stuck};
 use crate::exit::role_of;
 use crate::gate::{self, Gate, Verdict};
 use crate::machine::{Facts, Situation, meets, open_links};
+use crate::merge::Strategy;
 use crate::naming::one_line;
 use crate::task::{Queue, Status, Task};
 use crate::workflow::Condition;
@@ -118,6 +119,7 @@ pub struct Conflicts {
     pub files: String,
     /// The branch that the task's own has to bring in: the target, here or on the remote.
     pub bring: String,
+    pub strategy: Strategy,
 }
 
 /// Explains a task.
@@ -349,7 +351,7 @@ fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
     let target = around.target.to_owned();
     let request = |text: String| Action::request_changes(task.name(), text);
     if let Some(conflicts) = around.conflicts.clone() {
-        let text = format!("bring {} in and resolve the conflicts", conflicts.bring);
+        let text = conflicts.strategy.conflict_request(&conflicts.bring);
         return Why::needs_you(Reason::Conflicts { target, conflicts }, request(text));
     }
     if around.without_work {

@@ -3,6 +3,7 @@
 use crate::error::{Code, Error};
 use crate::git::merge::{Conflict, Hunk};
 use orange_core::history::payload::{ConflictNote, HunkNote};
+use orange_core::merge::Strategy;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
@@ -46,6 +47,7 @@ pub(crate) fn conflict(
     task: &Task,
     target: &str,
     bring: &str,
+    strategy: Strategy,
     conflicts: &[Conflict],
     worker: bool,
 ) -> Error {
@@ -78,17 +80,26 @@ pub(crate) fn conflict(
             counted(conflicts.len() - FILES, "file")
         );
     }
-    let ask = format!("bring {bring} in and resolve the conflicts");
+    let ask = strategy.conflict_request(bring);
     let tell = match (task.offers(Intent::RequestChanges), worker) {
         (true, _) => Action::request_changes(task.name(), ask),
         (_, true) => Action::send(task.name(), None, ask),
         (_, false) => Action::respawn_with(task.name(), ask),
     };
+    let by_hand = match strategy {
+        Strategy::Rebase => text!(
+            "{}, resolve, continue the rebase",
+            Action::rebase_onto(bring)
+        ),
+        Strategy::Squash | Strategy::Merge | Strategy::Ff => {
+            text!("{}, resolve, commit", Action::merge_branch(bring))
+        }
+    };
     Error::new(Code::Conflict, text).hint(text!(
-        "let its agent sort it out: {}; or do it yourself in {}: {}, resolve, commit, then merge again",
+        "let its agent sort it out: {}; or do it yourself in {}: {}, then merge again",
         tell,
         Action::shell(task.name()),
-        Action::merge_branch(bring)
+        by_hand
     ))
 }
 

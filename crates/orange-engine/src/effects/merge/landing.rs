@@ -142,6 +142,7 @@ pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
                     target: Some(&task.target),
                     onto: Some(&target.onto),
                     head: Some(head),
+                    strategy: Some(task.strategy),
                     files: Some(conflicts.len()),
                     conflicts: Some(conflict_text::notes(&conflicts)),
                     ..MergeAttempt::default()
@@ -157,8 +158,14 @@ pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
                 };
                 let worker = sessions::live_run(call, tx.history(), Role::Worker);
                 let worker = worker.is_some_and(|run| !sessions::is_one_shot(call, &run));
-                let (to, conflicts) = (&task.target, &conflicts);
-                return Err(conflict_text::conflict(&of, to, &bring, conflicts, worker));
+                return Err(conflict_text::conflict(
+                    &of,
+                    &task.target,
+                    &bring,
+                    task.strategy,
+                    &conflicts,
+                    worker,
+                ));
             }
             Computed::Impossible(why) => return Err(impossible(task.strategy, &why)),
         };
