@@ -67,9 +67,9 @@ fn break_into(out: &mut String, line: &str, hang: usize, width: usize) {
 /// that has `room`.
 fn words(line: &str, hang: usize, room: usize) -> Vec<Word<'_>> {
     let mut words = Vec::new();
-    let (mut start, mut end) = (0, 0);
+    let (mut start, mut end, mut plain_to) = (0, 0, 0);
     while end < line.len() {
-        end += next_word(&line[end..], room).len();
+        end = word_end(line, end, room, &mut plain_to);
         let is_past = display_width(&line[..end]) > hang;
         end = line.len() - line[end..].trim_start_matches(' ').len();
         if is_past || end == line.len() {
@@ -80,17 +80,25 @@ fn words(line: &str, hang: usize, room: usize) -> Vec<Word<'_>> {
     words
 }
 
-/// Up to the next blank, or to the end of a command in backticks.
-fn next_word(text: &str, room: usize) -> &str {
-    let blank = |from: usize| text[from..].find(' ').map_or(text.len(), |at| from + at);
-    let end = blank(0);
-    let closing = text[..end].find('`').and_then(|opening| {
-        let after = opening + 1;
-        Some(after + text[after..].find('`')?)
+/// The next blank, or the end of a command in backticks. A command without `room` breaks like other words, up to
+/// `plain_to`: its second backtick begins no other.
+fn word_end(line: &str, start: usize, room: usize, plain_to: &mut usize) -> usize {
+    let blank = |from: usize| line[from..].find(' ').map_or(line.len(), |at| from + at);
+    let end = blank(start);
+    let from = start.max(*plain_to).min(end);
+    let closing = line[from..end].find('`').and_then(|opening| {
+        let after = from + opening + 1;
+        Some(after + line[after..].find('`')?)
     });
-    let quoted = closing.filter(|closing| *closing > end).map(blank);
-    let quoted = quoted.filter(|end| display_width(&text[..*end]) <= room);
-    &text[..quoted.unwrap_or(end)]
+    let Some(closing) = closing.filter(|closing| *closing > end) else {
+        return end;
+    };
+    let quoted = blank(closing);
+    if display_width(&line[start..quoted]) <= room {
+        return quoted;
+    }
+    *plain_to = closing + 1;
+    end
 }
 
 /// Where the text of a line begins: after its indentation, and after the sign of an item.
@@ -178,6 +186,14 @@ mod tests {
         assert_eq!(
             at(10, "see /a/very/long/path now"),
             "see\n/a/very/long/path\nnow"
+        );
+    }
+
+    #[test]
+    fn a_command_without_room_does_not_break_the_next() {
+        assert_eq!(
+            at(16, "do `orange send 3 \"a b\"` or `orange ls`"),
+            "do `orange send\n3 \"a b\"` or\n`orange ls`"
         );
     }
 
