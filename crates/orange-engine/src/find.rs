@@ -8,7 +8,7 @@ use crate::store::Place;
 use crate::trash::{self, SHORTEST_NUMBER};
 use crate::{git, projects};
 use orange_core::id::{Key, Prefix, Reference};
-use orange_core::{Action, suggest, text};
+use orange_core::{Action, display, suggest, text};
 use std::path::Path;
 
 /// Finds one task. A miss is looked up once more after a look at the disk.
@@ -330,17 +330,23 @@ fn not_found(what: &str, meant: &str) -> Error {
 fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {
     // A copied folder has the id of the original; then only the folder tells them apart.
     let copies = candidates.windows(2).any(|pair| pair[0].id == pair[1].id);
-    let shown: Vec<String> = candidates
+    let names: Vec<String> = candidates
         .iter()
-        .take(8)
-        .map(|found| {
-            let key = found
-                .key
-                .map_or_else(String::new, |key| format!("{}:{key} ", found.project));
-            let name = if copies { &found.folder } else { &found.id };
-            format!("  {key}{name} {} {}", found.branch, found.summary)
+        .map(|found| match found.key {
+            Some(key) if !copies => format!("{}:{key}", found.project),
+            None if !copies => found.id.clone(),
+            _ => found.folder.clone(),
         })
         .collect();
+    let shown = candidates.iter().zip(&names).take(8).map(|(found, name)| {
+        // A key that two tasks have names neither.
+        let id = match names.iter().filter(|other| *other == name).count() {
+            1 => String::new(),
+            _ => format!("  {}", found.id),
+        };
+        format!("  {name}{id}  {}", display::summary(&found.summary))
+    });
+    let shown: Vec<String> = shown.collect();
     err!(Ambiguous, "{text:?} names more than one task")
         .hint(format!("say which one:\n{}", shown.join("\n")))
 }

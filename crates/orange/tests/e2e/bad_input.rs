@@ -94,8 +94,8 @@ fn an_ambiguous_prefix_lists_the_candidates() {
     ------- stderr -------
     error: "abc" names more than one task
     hint: say which one:
-      abc111 b-abc111 The first
-      abc222 b-abc222 The second
+      abc111  The first
+      abc222  The second
     [exit status: 4]
     "#);
     env.orange(["task", "update", "abc", "--priority", "low", "--json"])
@@ -135,8 +135,8 @@ fn a_key_of_several_projects_lists_the_candidates() {
     ------- stderr -------
     error: "TASK-001" names more than one task
     hint: say which one:
-      books:TASK-001 [ID] login Of the books
-      shop:TASK-001 [ID] login Of the shop
+      books:TASK-001  Of the books
+      shop:TASK-001  Of the shop
     [exit status: 4]
     "#);
     let error = env
