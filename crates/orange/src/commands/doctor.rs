@@ -49,12 +49,10 @@ pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
         _ if session.json => std::process::exit(1),
         count => {
             let what = if args.repair { "left" } else { "found" };
-            let hint = match (args.repair, report.repairable(), count) {
+            let hint = match (args.repair, report.repairable()) {
                 _ if report.copy_of.is_some() => in_copy(&report).into(),
-                (true, _, _) => "the list says what to do by hand".into(),
-                (false, true, _) => text!("{} does what it can", Action::repair()),
-                (false, false, 1) => "it is yours to mend".into(),
-                (false, false, _) => "they are yours to mend".into(),
+                (false, true) => text!("{} does what it can", Action::repair()),
+                _ => "the list says what to do by hand".into(),
             };
             Err(err!(Problems, "{} {what}", counted(count, "problem")).hint(hint))
         }

@@ -316,7 +316,7 @@ fn settings_that_cannot_be_used() {
     checked 1 task and 1 project
     ------- stderr -------
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
     env.orange(["ls"]).ok();
@@ -340,7 +340,7 @@ fn settings_that_cannot_be_used() {
     ------- stderr -------
     note: config.yaml, line 3: there is no setting "review.colour"
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     "#);
 }

@@ -176,7 +176,7 @@ fn a_repository_that_moved() {
     checked 1 task and 1 project
     ------- stderr -------
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
     env.call(["task", "show", &task.id])
@@ -239,7 +239,7 @@ fn two_folders_that_claim_one_task_are_named() {
     checked 2 tasks and 1 project
     ------- stderr -------
     error: 2 problems found
-    hint: they are yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
     env.orange(["task", "cancel", &task.id, "--json"])

@@ -88,7 +88,7 @@ fn a_blocker_that_does_not_exist_is_taken_over_and_named() {
     checked 1 task and 1 project
     ------- stderr -------
     error: 2 problems found
-    hint: they are yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
 }

@@ -203,7 +203,7 @@ fn a_corrupt_projects_json_is_said_and_repaired() {
     checked 1 task
     ------- stderr -------
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["task", "why", &task.id]), @"

@@ -257,7 +257,7 @@ fn doctor_reads_the_rules_too() {
     checked 0 tasks and 1 project
     ------- stderr -------
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     "#);
     commit_commands(&env, "workspace:\n  setup: {}\n");
@@ -267,7 +267,7 @@ fn doctor_reads_the_rules_too() {
     checked 0 tasks and 1 project
     ------- stderr -------
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
     commit_commands(&env, COMMANDS);

@@ -127,7 +127,7 @@ fn delete_and_restore() {
     checked 1 task and 1 project
     ------- stderr -------
     error: 1 problem found
-    hint: it is yours to mend
+    hint: the list says what to do by hand
     [exit status: 1]
     ");
     assert_snapshot!(env.orange(["task", "restore", "TASK-001"]), @"TASK-001: restored, it is pending");
