@@ -33,14 +33,19 @@ pub(crate) fn confirm_always(
 }
 
 pub(crate) fn yes(question: &str) -> Result<bool> {
-    let question = format!("{question} [y/N] ");
-    output::say(&wrapped(&question, Extent::stderr()));
+    let answer = line(&format!("{question} [y/N] ")).map_err(|error| error.hint("add --yes"))?;
+    Ok(matches!(answer.as_str(), "y" | "Y" | "yes"))
+}
+
+/// What is typed on one line, without the blanks around it; empty at the end of input.
+pub(crate) fn line(prompt: &str) -> Result<String> {
+    output::say(&wrapped(prompt, Extent::stderr()));
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
-    read.map_err(|error| err!(Usage, "no answer: {error}").hint("add --yes"))?;
+    read.map_err(|error| err!(Usage, "no answer: {error}"))?;
     if !answer.ends_with('\n') {
         // Ctrl-D leaves the cursor behind the question.
         output::say("\n");
     }
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    Ok(answer.trim().to_owned())
 }

@@ -43,6 +43,14 @@ pub struct Asked {
     pub options: Vec<String>,
 }
 
+impl Asked {
+    /// The option that is meant, however its letters are written; else the words themselves.
+    pub fn option<'t>(&'t self, words: &'t str) -> &'t str {
+        let same = |option: &&String| option.eq_ignore_ascii_case(words.trim());
+        self.options.iter().find(same).map_or(words, String::as_str)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     pub allow: bool,

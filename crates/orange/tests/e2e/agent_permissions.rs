@@ -76,6 +76,27 @@ fn a_question_is_shown_and_answered_from_the_command_line() {
     assert_eq!(task.last("agent.answered")["reason"], "allowed");
 }
 
+#[test]
+fn a_person_at_a_terminal_is_asked_for_the_answer() {
+    let env = Agents::new();
+    let task = asking(&env);
+    let line = format!("{} answer {}", program().display(), task.id);
+    let asked = "TASK-001: its worker asks permission: May I deploy?\nallow it?";
+    let said = with_answers(&env, 80, &line, "\n");
+    assert!(said.contains(asked), "{said}");
+    assert!(said.ends_with("not answered; it stays open\n"), "{said}");
+    let said = with_answers(&env, 80, &line, "sure, if the tests pass\n");
+    assert!(said.contains("is no answer"), "{said}");
+    assert_eq!(env.count(&task, "agent.answered"), 0);
+    let said = with_answers(&env, 80, &line, "n not today\n");
+    assert!(said.contains("denied: not today (May I deploy?)"), "{said}");
+    until_file(&env, &task, "left-alone");
+    env.until_attention(&task, "May I clean up?");
+    let said = with_answers(&env, 80, &line, "y\n");
+    assert!(said.contains("allowed (May I clean up?)"), "{said}");
+    until_file(&env, &task, "cleaned");
+}
+
 /// The last line of a command alone may be the harmless one.
 #[test]
 fn all_lines_of_what_is_asked_are_shown() {

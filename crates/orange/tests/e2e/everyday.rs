@@ -1,7 +1,7 @@
 //! What people run into in their first month: squashed and deleted branches, short names, full disks,
 //! one wrong line among right ones.
 
-use super::env::TestEnvironment;
+use super::env::{TestEnvironment, with_answers};
 use super::run::program;
 use insta::assert_snapshot;
 use std::process::Stdio;
@@ -105,6 +105,13 @@ fn words_bring_a_stuck_task_back_to_its_worker() {
         .refuses(2, "usage");
     env.orange(["answer", "1", "  ", "--json"])
         .refuses(2, "usage");
+    let asks = format!("{} answer 1", program().display());
+    let said = with_answers(&env, 80, &asks, "\n");
+    assert!(said.ends_with("not answered; it stays open\n"), "{said}");
+    let said = with_answers(&env, 80, &asks, "ask Ann for it\n");
+    assert!(said.contains("TASK-001: stuck → working"), "{said}");
+    assert!(task.text().contains("ask Ann for it"), "{}", task.text());
+    env.orange(["stuck", "1"]).ok();
     env.orange(["answer", "1", "it", "is", "in .env"])
         .ok()
         .says("TASK-001: stuck → working");

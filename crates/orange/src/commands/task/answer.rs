@@ -1,10 +1,13 @@
 //! `orange task answer`: what an agent asks, and a person's answer.
 
+mod ask;
+
 use super::why::because;
 use super::{talk, update, word};
 use crate::commands::permissions::whom;
 use crate::completion::{Wanted, tasks, words};
 use crate::output;
+use crate::question;
 use crate::session::Session;
 use crate::ui::command::command;
 use crate::ui::{Extent, clean, clean_block, wrapped};
@@ -30,7 +33,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Answer what an agent asks, in its window or in TASK.md
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an answer it shows what is asked, and of a stuck task what it is stuck with; words bring that back to its worker. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
+Without an answer it shows what is asked, and of a stuck task what it is stuck with; words bring that back to its worker. At a terminal it then asks you for the answer, which goes to what it has shown. With --question an answer goes to that question and to no other: if it was answered in the window meanwhile, nothing is done. Without it, an answer goes to what is asked at that moment, which may be something new.
 
 --always allows exactly what is asked, now and from now on: the same command in the same folder, the same file, the same input of a tool. --matching allows more: \"npm test *\" every command that begins so and has no shell operators, \"src/*\" every file below a folder. `orange permissions` shows and removes what was allowed.
 
@@ -99,21 +102,39 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
         return clarification(session, args, &view, &asked);
     }
     let (task, open) = verbs::answer::questions(&session.call, place)?;
+    if !says && asks_person(session) {
+        return match &args.question {
+            None => ask::about(session, &task, &open),
+            named => {
+                let named = chosen(&task, &open, named.as_deref())?;
+                ask::about(session, &task, std::slice::from_ref(named))
+            }
+        };
+    }
     if !says {
         let asked = Questions {
             task: &task,
             questions: &open,
         };
         return session.finish(asked, || {
-            open.iter().map(|asked| shown(&task, asked)).collect()
+            let one = |asked| shown(&task, asked) + &how(&task, asked);
+            open.iter().map(one).collect()
         });
     }
     let asked = chosen(&task, &open, args.question.as_deref())?;
     if let Some(scope) = args.always {
         return allow_always(session, &task, asked, scope, args.matching.as_deref());
     }
-    let answer = answer(&task, asked, args)?;
-    verbs::answer::answer(&session.call, &task, asked, &answer, TIMEOUT)?;
+    give(session, &task, asked, &answer(&task, asked, args)?)
+}
+
+/// Whether a person is there to be asked: an agent's terminal has nobody.
+fn asks_person(session: &Session) -> bool {
+    question::asks(session, false) && session.people_only("answer questions").is_ok()
+}
+
+fn give(session: &Session, task: &Task, asked: &OpenQuestion, answer: &Answer) -> Result<()> {
+    verbs::answer::answer(&session.call, task, asked, answer, TIMEOUT)?;
     let message = format!(
         "{}: {} ({})",
         task.label(),
@@ -123,7 +144,7 @@ pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
     let result = TaskResult {
         question: Some(asked),
         state: Some("answered"),
-        ..TaskResult::new(&task, &message)
+        ..TaskResult::new(task, &message)
     };
     session.finish(result, || format!("{message}\n"))
 }
@@ -163,18 +184,26 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
         return Err(err!(Usage, "{label} asks for words, not for a yes or no")
             .hint("give your answer after the task, as text"));
     }
-    if args.text.is_empty() {
+    let print = || output::print(&wrapped(&shown, Extent::stdout()));
+    let words = if !args.text.is_empty() {
+        talk::message(&args.text)?
+    } else if asks_person(session) {
+        print();
+        match ask::for_words()? {
+            Some(words) => words,
+            None => return Ok(()),
+        }
+    } else {
         let view = Asked {
             task: &view.task,
             questions: [asked],
         };
         let how = command(&Action::answer_in_words(view.task.name()));
         return session.finish(view, || format!("{shown}answer: {how}\n"));
-    }
-    let words = talk::message(&args.text)?;
+    };
     let changed = answer_clarification(&session.call, view, &words)?;
-    if !session.json {
-        output::print(&wrapped(&shown, Extent::stdout()));
+    if !session.json && !args.text.is_empty() {
+        print();
     }
     update::finish(session, &changed, &update::moved(&changed), None)
 }
@@ -289,32 +318,26 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
             counted(wanted.len(), "answer")
         )));
     }
-    let answers = wanted.iter().zip(&texts).map(|(one, text)| {
-        let same = |option: &&String| option.eq_ignore_ascii_case(text.trim());
-        one.options.iter().find(same).unwrap_or(text).clone()
-    });
+    let answers = wanted.iter().zip(&texts);
+    let answers = answers.map(|(one, text)| one.option(text).to_owned());
     Ok(Answer {
         answers: answers.collect(),
         ..plain(true)
     })
 }
 
+/// What is asked.
 fn shown(task: &Task, asked: &OpenQuestion) -> String {
     let label = task.label();
     let question = &asked.question;
     let mut text = String::new();
     let role = asked.run.role;
-    let how = if question.asked.is_empty() {
+    if question.asked.is_empty() {
         let _ = writeln!(
             text,
             "{label}: its {role} asks permission: {}",
             clean(&question.text)
         );
-        if question.tool.is_empty() {
-            "--allow, or --deny [--message TEXT]"
-        } else {
-            "--allow, --always, or --deny [--message TEXT]"
-        }
     } else {
         let _ = writeln!(text, "{label}: its {role} asks:");
         for one in &question.asked {
@@ -323,13 +346,21 @@ fn shown(task: &Task, asked: &OpenQuestion) -> String {
                 let _ = writeln!(text, "    - {}", clean(option));
             }
         }
-        "TEXT, or --deny [--message TEXT]"
+    }
+    text
+}
+
+/// The command that answers it and no other.
+fn how(task: &Task, asked: &OpenQuestion) -> String {
+    let question = &asked.question;
+    let answers = match (question.asked.is_empty(), question.tool.is_empty()) {
+        (true, true) => "--allow, or --deny [--message TEXT]",
+        (true, false) => "--allow, --always, or --deny [--message TEXT]",
+        (false, _) => "TEXT, or --deny [--message TEXT]",
     };
-    let _ = writeln!(
-        text,
-        "answer: {} --question {} {how}",
+    format!(
+        "answer: {} --question {} {answers}\n",
         command(&Action::answer_question(task.name())),
         clean(&question.id)
-    );
-    text
+    )
 }
