@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Longer than any of them takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How each is started by hand; the prompt follows.
 const CLIS: [(&str, &[&str]); 2] = [
@@ -153,7 +153,7 @@ impl Model {
         while self.asked.try_recv().is_ok() {}
         let start = Instant::now();
         run(command)?;
-        let asked = self.asked.recv_timeout(PATIENCE);
+        let asked = self.asked.recv_timeout(TIMEOUT);
         let asked = asked.map_err(|_| format!("the model was not asked: {command:?}"))?;
         Ok(asked.duration_since(start))
     }

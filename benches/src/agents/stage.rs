@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Stage<'s> {
     scratch: &'s Scratch,
@@ -171,7 +171,7 @@ impl Drop for Stage<'_> {
 
 /// Waits for something, looking often.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !holds() {
         if Instant::now() >= deadline {
             return Err(format!("waited in vain for {what}").into());

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Clock ticks of Linux in a second, as /proc counts.
 const TICKS: u64 = 100;
 
@@ -79,7 +79,7 @@ impl Watched {
 
     /// Reads until a text came; when.
     pub(super) fn until(&mut self, text: &str) -> Result<Instant> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let wanted = text.as_bytes();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -12,11 +12,11 @@ use std::time::Duration;
 /// The first process that opens a database reads its whole log, so this is also what an opening may cost.
 const LONG: u64 = 128 * 1024;
 
-/// Keeps the log of a database short. From now on its questions wait for other connections as long as `patience` says.
+/// Keeps the log of a database short. From now on its questions wait for other connections as long as `timeout` says.
 pub(crate) fn keep_short(
     connection: &Connection,
     path: &Path,
-    patience: Duration,
+    timeout: Duration,
 ) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > LONG) {
@@ -28,7 +28,7 @@ pub(crate) fn keep_short(
             Err(error) => tracing::debug!(%error, path = %path.display(), "a log stays long"),
         }
     }
-    connection.busy_timeout(patience)
+    connection.busy_timeout(timeout)
 }
 
 /// Copies the log into the database and empties it. False if another connection uses it.

@@ -153,8 +153,8 @@ settings! {
         "agents.retry_delay" => Time, ("60s", "5m"), No(MONEY),
             retry_delay: Duration = Duration::from_secs(60), read time_of,
             "How long after such a failure it is told to go on; longer after the next ones.";
-        "agents.start_patience" => Time, ("20s", "1m"), No(MACHINE),
-            start_patience: Duration = Duration::from_secs(20), read time_of,
+        "agents.start_timeout" => Time, ("20s", "1m"), No(MACHINE),
+            start_timeout: Duration = Duration::from_secs(20), read time_of,
             "An agent that has not begun so long after its start needs attention.";
     }
     + OWN_HARNESS;

@@ -138,7 +138,7 @@ fn plan(
 /// An agent that has not come to its first prompt shows a question that nobody expected, or hangs.
 pub(crate) fn check_start(tx: &mut TaskTx<'_>, run: &Run) -> Result<()> {
     let folder = sessions::run_folder(tx.call, &run.id);
-    let timeout = settings::config(tx.call)?.agents.start_patience;
+    let timeout = settings::config(tx.call)?.agents.start_timeout;
     let started = folder.started();
     let late = started.is_some_and(|started| started.at + timeout <= Timestamp::now());
     let turn = format!("start of {}", run.id);

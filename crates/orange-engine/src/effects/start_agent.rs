@@ -85,7 +85,7 @@ pub(crate) fn begin(tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
     let tmux = sessions::usable_tmux(call)?;
     if !begins_by_itself(tx, &tmux, &folder)? {
         folder.write(&spec, &prompt, &extras)?;
-        let timeout = settings::config(call)?.agents.start_patience;
+        let timeout = settings::config(call)?.agents.start_timeout;
         folder.note_due(Due {
             at: Timestamp::now() + timeout,
             reason: DueFor::Start,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Delays that a test does not notice.
-const QUICK: &str = "  retry_delay: 1s\n  start_patience: 4s\n";
+const QUICK: &str = "  retry_delay: 1s\n  start_timeout: 4s\n";
 
 const WORKER: &str = "You are the worker of task";
 

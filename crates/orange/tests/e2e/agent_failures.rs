@@ -5,7 +5,7 @@ use crate::env::TestTask;
 use serde_json::Value;
 
 /// Delays that a test does not notice.
-const QUICK: &str = "  retry_delay: 1s\n  start_patience: 1s\n";
+const QUICK: &str = "  retry_delay: 1s\n  start_timeout: 1s\n";
 
 /// What there is to do once it goes on.
 const REST: &str = "  - plan: 'APPROACH: x'

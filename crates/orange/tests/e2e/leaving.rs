@@ -6,12 +6,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// An errand ends by itself; this is for what does not.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Waits until nothing of this world runs any more; what does not end is killed. Never panics: that would end every
 /// other test too.
 pub(crate) fn settle(root: &Path) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     // The end of one may be the start of another, behind the back of one look.
     let mut quiet = 0;
     while quiet < 2 {
@@ -22,7 +22,7 @@ pub(crate) fn settle(root: &Path) {
         }
         quiet = 0;
         let now = Instant::now();
-        if now > deadline + PATIENCE {
+        if now > deadline + TIMEOUT {
             return;
         }
         if now > deadline {

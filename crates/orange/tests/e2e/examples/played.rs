@@ -22,7 +22,7 @@ const NOT_RUN: &[(&str, &str)] = &[
 ];
 
 /// Generous: only a document that is wrong waits so long for what it shows.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A text with the home that documents speak of; the repository lies there too.
 fn as_told(world: &World, text: &str) -> String {
@@ -51,7 +51,7 @@ fn type_in(world: &mut World, step: &Step, names: &mut Names) -> Result<(), Stri
             line = line.replace(shown, here);
         }
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let said = world.run(&line, how_typed(&line));
         let fails = said.code != 0 && !(how(&line) == How::Interrupted && said.code == 130);
