@@ -4,7 +4,7 @@ mod suggestions;
 
 use crate::commands::{
     agent, completions, config, dashboard, demo, doctor, gc, harness, headless, help, inbox, log,
-    man, permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
+    man, permissions, project, prompt, run, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
 use crate::help::{groups, of_tasks};
@@ -145,7 +145,7 @@ pub(crate) enum Command {
     Config(config::ConfigCommand),
     Doctor(doctor::DoctorArgs),
     Gc(gc::GcArgs),
-    Run(task::start::RunArgs),
+    Run(run::RunArgs),
     Watch(watch::WatchArgs),
     Dashboard(dashboard::DashboardArgs),
     Inbox(inbox::InboxArgs),

@@ -14,8 +14,10 @@ pub(crate) mod inbox;
 pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod permissions;
+pub(crate) mod program;
 pub(crate) mod project;
 pub(crate) mod prompt;
+pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod sim;
 pub(crate) mod status;
@@ -70,7 +72,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Headless(args) => headless::run(&open()?, &args),
         Command::Search(args) => search::run(&open()?, &args),
         Command::New(args) => task::create::run_new(&open()?, *args),
-        Command::Run(args) => task::start::run_ready(&open()?, &args),
+        Command::Run(args) => run::run(&open()?, &args),
         Command::Log(args) => log::run(&open()?, &args),
         Command::Watch(args) => watch::run(&open()?, &args),
         Command::Dashboard(args) => dashboard::run(&open()?, &args),

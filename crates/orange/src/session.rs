@@ -1,6 +1,6 @@
 //! What every command needs: the engine, where we are, and how to print.
 
-use crate::commands::task::place::program::variable;
+use crate::commands::program::variable;
 use crate::output;
 use crate::ui::command::{Reader, set_here, spelled, spelled_anywhere};
 use crate::ui::{Extent, wrapped};

@@ -1,6 +1,6 @@
 //! `orange` alone and `orange dashboard`: the terminal dashboard.
 
-use super::task::place::program::{Program, editor};
+use super::program::{Program, editor};
 use crate::completion::projects;
 use crate::question;
 use crate::session::Session;

@@ -1,7 +1,7 @@
 //! `orange sim`: the arguments of the scripted agent.
 
 use crate::caller;
-use crate::commands::task::place::program::variable;
+use crate::commands::program::variable;
 use crate::completion::{files, words};
 use crate::output;
 use crate::ui::{clean, clean_block, terminal_width};

@@ -1,22 +1,34 @@
 //! `orange task …`: one file per verb.
 
 pub(crate) mod answer;
+mod attach;
+mod cancel;
+mod complete;
 pub(crate) mod create;
 mod create_from;
+mod delete;
 pub(crate) mod deps;
 pub(crate) mod diff;
-pub(crate) mod ending;
+mod exec;
 pub(crate) mod fields;
 pub(crate) mod list;
 pub(crate) mod merge;
+mod open;
+mod path;
 pub(crate) mod peek;
 mod permissions;
-pub(crate) mod place;
+mod request_changes;
 pub(crate) mod rescue;
 pub(crate) mod resolve;
+mod respawn;
+mod restore;
+mod retry_hooks;
+mod send;
+mod several;
+mod shell;
 pub(crate) mod show;
-pub(crate) mod start;
-pub(crate) mod talk;
+pub(crate) mod spawn;
+mod stuck;
 pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod wait;
@@ -37,30 +49,30 @@ pub(crate) enum TaskCommand {
     Create(create::CreateArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
-    Spawn(start::SpawnArgs),
-    Attach(talk::AttachArgs),
+    Spawn(spawn::SpawnArgs),
+    Attach(attach::AttachArgs),
     Peek(peek::PeekArgs),
-    Send(talk::SendArgs),
+    Send(send::SendArgs),
     Answer(answer::AnswerArgs),
-    Respawn(start::RespawnArgs),
-    RequestChanges(talk::RequestChangesArgs),
+    Respawn(respawn::RespawnArgs),
+    RequestChanges(request_changes::RequestChangesArgs),
     Merge(merge::MergeArgs),
     Wait(wait::WaitArgs),
     Update(update::UpdateArgs),
-    Complete(update::CompleteArgs),
-    Stuck(update::StuckArgs),
-    RetryHooks(update::RetryHooksArgs),
+    Complete(complete::CompleteArgs),
+    Stuck(stuck::StuckArgs),
+    RetryHooks(retry_hooks::RetryHooksArgs),
     Resolve(resolve::ResolveArgs),
     Why(why::WhyArgs),
     Deps(deps::DepsArgs),
     Diff(diff::DiffArgs),
-    Path(place::PathArgs),
-    Open(place::OpenArgs),
-    Shell(place::ShellArgs),
-    Exec(place::ExecArgs),
-    Cancel(ending::CancelArgs),
-    Delete(ending::DeleteArgs),
-    Restore(ending::RestoreArgs),
+    Path(path::PathArgs),
+    Open(open::OpenArgs),
+    Shell(shell::ShellArgs),
+    Exec(exec::ExecArgs),
+    Cancel(cancel::CancelArgs),
+    Delete(delete::DeleteArgs),
+    Restore(restore::RestoreArgs),
     Verify(verify::VerifyArgs),
     /// Look at work that was saved before something could destroy it, and bring it back
     #[command(
@@ -92,30 +104,30 @@ pub(crate) fn run(session: &Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Create(args) => create::run(session, args),
         TaskCommand::List(args) => list::run(session, &args),
         TaskCommand::Show(args) => show::run(session, &args),
-        TaskCommand::Spawn(args) => start::spawn(session, &args),
-        TaskCommand::Attach(args) => talk::attach(session, &args),
+        TaskCommand::Spawn(args) => spawn::run(session, &args),
+        TaskCommand::Attach(args) => attach::run(session, &args),
         TaskCommand::Peek(args) => peek::run(session, &args),
-        TaskCommand::Send(args) => talk::send(session, &args),
+        TaskCommand::Send(args) => send::run(session, &args),
         TaskCommand::Answer(args) => answer::run(session, &args),
-        TaskCommand::Respawn(args) => start::respawn(session, &args),
-        TaskCommand::RequestChanges(args) => talk::request_changes(session, &args),
+        TaskCommand::Respawn(args) => respawn::run(session, &args),
+        TaskCommand::RequestChanges(args) => request_changes::run(session, &args),
         TaskCommand::Merge(args) => merge::run(session, &args),
         TaskCommand::Wait(args) => wait::run(session, &args),
         TaskCommand::Update(args) => update::run(session, args),
-        TaskCommand::Complete(args) => update::complete(session, &args),
-        TaskCommand::Stuck(args) => update::stuck(session, &args),
-        TaskCommand::RetryHooks(args) => update::retry_hooks(session, &args),
+        TaskCommand::Complete(args) => complete::run(session, &args),
+        TaskCommand::Stuck(args) => stuck::run(session, &args),
+        TaskCommand::RetryHooks(args) => retry_hooks::run(session, &args),
         TaskCommand::Resolve(args) => resolve::run(session, &args),
         TaskCommand::Why(args) => why::run(session, &args),
         TaskCommand::Deps(args) => deps::run(session, &args),
         TaskCommand::Diff(args) => diff::run(session, &args),
-        TaskCommand::Path(args) => place::path(session, &args),
-        TaskCommand::Open(args) => place::open(session, &args),
-        TaskCommand::Shell(args) => place::shell(session, &args),
-        TaskCommand::Exec(args) => place::exec(session, &args),
-        TaskCommand::Cancel(args) => ending::cancel(session, &args),
-        TaskCommand::Delete(args) => ending::delete(session, &args),
-        TaskCommand::Restore(args) => ending::restore(session, &args),
+        TaskCommand::Path(args) => path::run(session, &args),
+        TaskCommand::Open(args) => open::run(session, &args),
+        TaskCommand::Shell(args) => shell::run(session, &args),
+        TaskCommand::Exec(args) => exec::run(session, &args),
+        TaskCommand::Cancel(args) => cancel::run(session, &args),
+        TaskCommand::Delete(args) => delete::run(session, &args),
+        TaskCommand::Restore(args) => restore::run(session, &args),
         TaskCommand::Verify(args) => verify::run(session, &args),
         TaskCommand::Rescue(command) => rescue::run(session, &command),
     }

@@ -1,6 +1,6 @@
 //! `orange config edit`: the user's editor on a copy, which counts once it can be read.
 
-use crate::commands::task::place::program::{Program, editor, no_editor};
+use crate::commands::program::{Program, editor, no_editor};
 use crate::output::{self, named};
 use crate::question;
 use crate::session::Session;

@@ -3,7 +3,7 @@
 mod ask;
 
 use super::why::because;
-use super::{talk, update, word};
+use super::{send, update, word};
 use crate::commands::permissions::whom;
 use crate::completion::{Wanted, tasks, words};
 use crate::output;
@@ -186,7 +186,7 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
     }
     let print = || output::print(&wrapped(&shown, Extent::stdout()));
     let words = if !args.text.is_empty() {
-        talk::message(&args.text)?
+        send::message(&args.text)?
     } else if asks_person(session) {
         print();
         match ask::for_words()? {

@@ -262,7 +262,7 @@ fn finish(
         session.finish(result, || {
             let mut text = described_task(&created, origin, &start, waits.as_deref(), &spawned);
             for other in &others {
-                let _ = writeln!(text, "{}", super::start::after_waiting(other));
+                let _ = writeln!(text, "{}", super::spawn::after_waiting(other));
             }
             if is_fine {
                 text.push_str(&next(&created.done.task, &spawned));

@@ -1,4 +1,4 @@
-//! `orange task update`, `complete` and `stuck`: changing fields and moving through the workflow.
+//! `orange task update`: changing fields and moving through the workflow; and what is said of a task that changed.
 
 use super::fields::FieldArgs;
 use super::status;
@@ -9,7 +9,6 @@ use clap::Args;
 use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
-use orange_core::workflow::Intent;
 use orange_core::{Action, text};
 use orange_engine::verbs::change::{self, Change, Changed, Edit};
 use orange_engine::views::TaskResult;
@@ -100,40 +99,6 @@ impl UpdateArgs {
     }
 }
 
-/// Hand the work over for review (working → agent-review)
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Needs a `## Handoff` section in TASK.md with at least a DONE: or REMAINING: line.\n\nExample:\n  orange complete TASK-001"
-)]
-pub(crate) struct CompleteArgs {
-    /// The task (default: the one you are in)
-    #[arg(add = tasks(Wanted::Open))]
-    id: Option<String>,
-}
-
-/// Ask for help (→ stuck)
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orange stuck TASK-001 --reason \"the API key is missing\"")]
-pub(crate) struct StuckArgs {
-    /// The task (default: the one you are in)
-    #[arg(add = tasks(Wanted::Open))]
-    id: Option<String>,
-    /// What is in the way
-    #[arg(long, value_name = "TEXT")]
-    reason: Option<String>,
-}
-
-/// Try again what failed after the last status change
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  orange retry-hooks TASK-001      when a setup command failed, say"
-)]
-pub(crate) struct RetryHooksArgs {
-    /// The task (default: the one you are in)
-    #[arg(add = tasks(Wanted::Open))]
-    id: Option<String>,
-}
-
 pub(crate) fn run(session: &Session, args: UpdateArgs) -> Result<()> {
     let change = Change {
         edits: args.edits(),
@@ -150,52 +115,16 @@ pub(crate) fn run(session: &Session, args: UpdateArgs) -> Result<()> {
     change_task(session, args.id.as_deref(), &change)
 }
 
-pub(crate) fn complete(session: &Session, args: &CompleteArgs) -> Result<()> {
-    let change = Change {
-        intent: Some(Intent::Submit),
-        ..Change::default()
-    };
-    change_task(session, args.id.as_deref(), &change)
-}
-
-pub(crate) fn stuck(session: &Session, args: &StuckArgs) -> Result<()> {
-    let change = Change {
-        intent: Some(Intent::Help),
-        reason: args.reason.clone(),
-        ..Change::default()
-    };
-    change_task(session, args.id.as_deref(), &change)
-}
-
 /// `TASK-001: reviewing → working`.
 pub(crate) fn moved(changed: &Changed) -> String {
     let (from, to) = (changed.done.from, changed.done.task.status);
     format!("{}: {from} → {to}", changed.done.task.label())
 }
 
-fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<()> {
+pub(super) fn change_task(session: &Session, id: Option<&str>, change: &Change) -> Result<()> {
     let place = session.task(id)?;
     let changed = change::change(&session.call, place, change)?;
     let message = described(&changed, change);
-    finish(session, &changed, &message, None)
-}
-
-pub(crate) fn retry_hooks(session: &Session, args: &RetryHooksArgs) -> Result<()> {
-    let place = session.task(args.id.as_deref())?;
-    let (done, tried) = change::retry_hooks(&session.call, place)?;
-    let label = done.task.label();
-    let message = match tried.as_slice() {
-        [] => format!("{label}: nothing failed, so there is nothing to retry"),
-        tried => {
-            let tried: Vec<String> = tried.iter().map(|hook| hooks::aim(hook)).collect();
-            format!("{label}: tried again: {}", tried.join(", "))
-        }
-    };
-    let changed = Changed {
-        done,
-        fields: Vec::new(),
-        waits: None,
-    };
     finish(session, &changed, &message, None)
 }
 
@@ -216,7 +145,7 @@ pub(crate) fn finish(
         }
         let spawned = &changed.done.spawned;
         if session.is_person() {
-            text.push_str(&super::start::lines(&changed.done.task, spawned));
+            text.push_str(&super::spawn::lines(&changed.done.task, spawned));
         }
         let result = TaskResult {
             landing,

@@ -1,6 +1,6 @@
 //! `--edit`: summary and context are written in the user's editor.
 
-use crate::commands::task::place::program::{self, Program};
+use crate::commands::program::{self, Program};
 use crate::session::Session;
 use orange_engine::error::plain;
 use orange_engine::verbs::create::NewTask;

@@ -1,7 +1,7 @@
 //! What is printed about a new task.
 
 use crate::commands::task::create_from;
-use crate::commands::task::start::agents;
+use crate::commands::task::spawn::agents;
 use crate::ui::command::task_name;
 use crate::ui::{Palette, clean};
 use orange_core::display;

@@ -1,10 +1,13 @@
-//! One command for several tasks: a line for each, and the exit code of the worst.
+//! One command for several tasks: they are asked about once, and what is refused for one of them does not keep the others. A
+//! line for each, and the exit code of the worst.
 
 use crate::error::{ErrorView, exit_code, report};
 use crate::session::Session;
+use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_engine::background::queue;
-use orange_engine::{Error, Result};
+use orange_engine::store::Place;
+use orange_engine::{Error, Result, err};
 use serde::Serialize;
 
 /// What became of one task.
@@ -96,4 +99,42 @@ impl Each {
         }
         Err(last)
     }
+}
+
+/// The tasks that were named, each once, or the one of the workspace. One that is not there stops everything.
+pub(super) fn named(session: &Session, ids: &[String]) -> Result<Vec<Place>> {
+    if ids.is_empty() {
+        return Ok(vec![session.task(None)?]);
+    }
+    let mut places: Vec<Place> = Vec::new();
+    for id in ids {
+        let place = session.task(Some(id))?;
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// `TASK-001 "A form"`, or as a list below a question about several.
+pub(super) fn listed(names: &[String]) -> String {
+    match names {
+        [only] => only.clone(),
+        several => {
+            let lines: Vec<String> = several.iter().map(|name| format!("\n  {name}")).collect();
+            let tasks = counted(several.len(), "task");
+            format!("these {tasks}:{}\nall of them", lines.concat())
+        }
+    }
+}
+
+pub(super) fn unanswered(verb: &str, labels: &[String], options: &str) -> Error {
+    let named = labels.join(" ");
+    err!(
+        Refused,
+        "{verb} {named} needs an answer, and this is no terminal"
+    )
+    .hint(format!(
+        "`orange {verb} {named}{options} --yes` does it without asking"
+    ))
 }

@@ -1,0 +1,31 @@
+//! `orange task request-changes`: back to the worker, with what a person says.
+
+use super::update;
+use crate::completion::{Wanted, tasks};
+use crate::session::Session;
+use clap::Args;
+use orange_engine::{Result, verbs};
+
+/// Send a reviewed task back to its worker (reviewing → working)
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Your words are added to TASK.md as `## Changes requested`, and the worker is told. Rounds of review count anew.
+
+Examples:
+  orange request-changes TASK-001 \"the button is too small\"
+  orange request-changes TASK-001 - < notes.md")]
+pub(crate) struct RequestChangesArgs {
+    /// The task
+    #[arg(add = tasks(Wanted::Reviewing))]
+    id: String,
+    /// What should be changed; - is standard input, and after -- it may begin with a hyphen
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+}
+
+pub(crate) fn run(session: &Session, args: &RequestChangesArgs) -> Result<()> {
+    let text = super::send::message(&args.text)?;
+    let place = session.task(Some(&args.id))?;
+    let changed = verbs::request_changes::request_changes(&session.call, place, &text)?;
+    update::finish(session, &changed, &update::moved(&changed), None)
+}
