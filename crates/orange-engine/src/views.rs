@@ -28,6 +28,7 @@ pub mod search;
 pub mod settings;
 pub mod task;
 pub mod why;
+pub mod workflow;
 pub mod workspace_state;
 pub mod workspaces;
 

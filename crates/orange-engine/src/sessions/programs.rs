@@ -3,8 +3,10 @@
 use crate::call::Call;
 use crate::error::{Error, Result, err};
 use crate::harness::probe::{Probe, Version};
+use crate::harness::supports::Supports;
 use crate::harness::{Adapter, Harness};
 use crate::logins;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn probe(call: &Call) -> Probe<'_> {
@@ -69,14 +71,16 @@ fn too_old(harness: &Harness, found: Version, oldest: Version, why: &str) -> Err
 }
 
 /// A harness as it is here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Listed {
     pub name: String,
-    pub adapter: Adapter,
+    pub installed: bool,
     pub path: Option<PathBuf>,
     pub version: Option<String>,
     /// How to get it, where that is known.
     pub install: Option<&'static str>,
     /// It works on new tasks that name none.
     pub used: bool,
+    pub adapter: Adapter,
+    pub supports: Supports,
 }

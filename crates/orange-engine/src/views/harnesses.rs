@@ -33,12 +33,14 @@ fn listed(probe: &Probe<'_>, harness: &Harness) -> Listed {
     let path = probe.located(harness);
     Listed {
         name: harness.name.clone(),
-        adapter: harness.adapter,
+        installed: path.is_some(),
         version: path
             .as_ref()
             .and_then(|path| probe.known_version(harness, path)),
         path,
         install: harness.install,
         used: false,
+        adapter: harness.adapter,
+        supports: harness.adapter.supports(),
     }
 }

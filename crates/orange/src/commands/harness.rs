@@ -1,5 +1,6 @@
 //! `orange harness …`: the agent CLIs that Orange can start, and what it can do with each.
 
+use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Style, Table, clean, clean_block};
 use clap::Subcommand;
@@ -7,7 +8,6 @@ use orange_engine::harness::supports::NO;
 use orange_engine::sessions::programs::Listed;
 use orange_engine::views::harnesses;
 use orange_engine::{Result, settings};
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -23,14 +23,11 @@ pub(crate) fn run(session: &Session, command: &HarnessCommand) -> Result<()> {
     let HarnessCommand::List = command;
     let harnesses = harnesses::harnesses(&session.call)?;
     let setting = settings::config(&session.call)?.agents.harness.as_deref();
-    session.finish(
-        json!({"harnesses": harnesses.iter().map(as_json).collect::<Vec<Value>>()}),
-        || {
-            let used = harnesses.iter().find(|harness| harness.used);
-            let used = used.map(|harness| harness.name.as_str());
-            as_text(&harnesses) + &clean_block(&new_tasks_use(setting, used))
-        },
-    )
+    session.finish(named("harnesses", &harnesses), || {
+        let used = harnesses.iter().find(|harness| harness.used);
+        let used = used.map(|harness| harness.name.as_str());
+        as_text(&harnesses) + &clean_block(&new_tasks_use(setting, used))
+    })
 }
 
 /// What people choose by comes first, and stays where there is little room. After name and version come capabilities.
@@ -58,9 +55,10 @@ fn as_text(harnesses: &[Listed]) -> String {
             (None, _) => Cell::new(NO, Style::Dim),
         };
         let mut row = vec![Cell::from(harness.name.as_str()), version];
-        let supports = harness.adapter.supports();
         let columns = COLUMNS.iter().skip(row.len());
-        row.extend(columns.map(|column| Cell::from(supports.cell(&column.header.to_lowercase()))));
+        row.extend(
+            columns.map(|column| Cell::from(harness.supports.cell(&column.header.to_lowercase()))),
+        );
         table.row(row);
     }
     let mut text = table.to_text();
@@ -81,17 +79,4 @@ fn new_tasks_use(setting: Option<&str>, used: Option<&str>) -> String {
             "no agent is installed: new tasks have to name a harness with --harness\n".to_owned()
         }
     }
-}
-
-fn as_json(harness: &Listed) -> Value {
-    json!({
-        "name": harness.name,
-        "installed": harness.path.is_some(),
-        "path": harness.path,
-        "version": harness.version,
-        "install": harness.install,
-        "used": harness.used,
-        "adapter": harness.adapter,
-        "supports": harness.adapter.supports(),
-    })
 }

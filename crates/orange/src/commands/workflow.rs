@@ -1,15 +1,15 @@
 //! `orange workflow show`: the table itself, for people and for diagrams.
 
 use crate::completion::words;
-use crate::output;
+use crate::output::{self, named};
 use crate::ui::{Extent, wrapped};
 use clap::{Args, Subcommand, ValueEnum};
 use orange_core::choice::NotAllowed;
 use orange_core::task::{BlockedReason, Status};
 use orange_core::timeline::hooks;
-use orange_core::workflow::{By, HookEntry, Kind, Origin, Transition, Who, Workflow};
+use orange_core::workflow::{HookEntry, Kind, Transition, Who, Workflow};
 use orange_engine::Result;
-use serde_json::{Value, json};
+use orange_engine::views::workflow::{self as view, TransitionRow, limited, with_reason};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -53,7 +53,7 @@ pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
     let WorkflowCommand::Show(args) = command;
     let workflow = args.name;
     if wants_json {
-        output::print_json(&as_json(workflow));
+        output::print_json(&named("workflow", view::workflow(workflow)));
         return Ok(());
     }
     let text = match args.format {
@@ -64,65 +64,20 @@ pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn origin(from: Origin) -> String {
-    let names = |statuses: &'static [Status]| statuses.iter().map(|status| status.to_string());
-    match from {
-        Origin::Statuses(statuses) => names(statuses).collect::<Vec<_>>().join(", "),
-        Origin::BlockedOn(reason, or) => {
-            let blocked = format!("blocked ({reason})");
-            names(or).chain([blocked]).collect::<Vec<_>>().join(", ")
-        }
-        Origin::AnyActive => "any active".into(),
-        Origin::AnyNotTerminal => "any not terminal".into(),
-    }
+fn requirements(row: &TransitionRow) -> Vec<&str> {
+    row.conditions.iter().copied().chain(row.gate).collect()
 }
 
-/// `working`, or `blocked (gate)`.
-fn place(status: Status, reason: Option<BlockedReason>) -> String {
-    match reason {
-        Some(reason) => format!("{status} ({reason})"),
-        None => status.to_string(),
-    }
-}
-
-fn who(by: &By) -> String {
-    match by.when {
-        Some(trigger) => format!("{} ({})", by.who, trigger.0),
-        None => by.who.to_string(),
-    }
-}
-
-fn requirements(row: &Transition) -> Vec<String> {
-    let mut all: Vec<String> = row
-        .conditions
-        .iter()
-        .map(|condition| condition.as_str().to_owned())
-        .collect();
-    all.extend(row.gate.map(|gate| gate.label().to_owned()));
-    all
-}
-
-fn hook(entry: &HookEntry) -> String {
-    limited(entry, entry.hook.name())
-}
-
-/// The same for people, as `task show` calls it.
-fn aim(entry: &HookEntry) -> String {
-    limited(entry, &hooks::aim(entry.hook.name()))
-}
-
-fn limited(entry: &HookEntry, what: &str) -> String {
-    match entry.only_by {
-        Some(Who::Human) => format!("{what} (if a human did it)"),
-        Some(other) => format!("{what} (if the {other} did it)"),
-        None => what.to_owned(),
-    }
+/// Hooks as `task show` calls them.
+fn aims(entries: &[HookEntry]) -> Vec<String> {
+    let aim = |entry: &HookEntry| limited(entry, &hooks::aim(entry.hook.name()));
+    entries.iter().map(aim).collect()
 }
 
 fn as_text(workflow: &Workflow) -> String {
     let mut text = format!("workflow {}\n\nstatuses\n", workflow.name);
     let names = workflow.statuses.iter();
-    let names = names.map(|info| place(info.status, info.reason).len());
+    let names = names.map(|info| with_reason(info.status, info.reason).len());
     let width = names.fold(14, usize::max);
     for info in workflow.statuses {
         let kind = match info.kind {
@@ -130,7 +85,7 @@ fn as_text(workflow: &Workflow) -> String {
             Kind::Active => "active",
             Kind::Waiting => "",
         };
-        let status = place(info.status, info.reason);
+        let status = with_reason(info.status, info.reason);
         let line = format!("  {status:<width$} {kind:<9} {}", info.meaning);
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -143,20 +98,15 @@ fn as_text(workflow: &Workflow) -> String {
         text.push_str(" (a human may also take every row of an agent or reviewer)");
     }
     text.push('\n');
-    for row in workflow.transitions {
-        let _ = writeln!(
-            text,
-            "  {} → {}",
-            origin(row.from),
-            place(row.to, row.to_reason)
-        );
-        let actors: Vec<String> = row.who.iter().map(who).collect();
-        let _ = writeln!(text, "      by     {}", actors.join(", "));
-        let needs = requirements(row);
+    let rows = view::workflow(workflow).transitions;
+    for (row, shown) in workflow.transitions.iter().zip(&rows) {
+        let _ = writeln!(text, "  {} → {}", shown.from, shown.to);
+        let _ = writeln!(text, "      by     {}", shown.who.join(", "));
+        let needs = requirements(shown);
         if !needs.is_empty() {
             let _ = writeln!(text, "      needs  {}", needs.join("; "));
         }
-        let hooks: Vec<String> = row.hooks.iter().map(aim).collect();
+        let hooks = aims(row.hooks);
         if !hooks.is_empty() {
             let _ = writeln!(text, "      hooks  {}", hooks.join(", "));
         }
@@ -168,7 +118,7 @@ fn as_text(workflow: &Workflow) -> String {
             parts.push("needs an existing branch".into());
         }
         if !row.hooks.is_empty() {
-            parts.push(row.hooks.iter().map(aim).collect::<Vec<_>>().join(", "));
+            parts.push(aims(row.hooks).join(", "));
         }
         let line = format!("  {:<14}  {}", row.status, parts.join("; "));
         let _ = writeln!(text, "{}", line.trim_end());
@@ -179,12 +129,12 @@ fn as_text(workflow: &Workflow) -> String {
 fn as_mermaid(workflow: &Workflow) -> String {
     let mut text = String::from("stateDiagram-v2\n");
     let id = |status: Status, reason: Option<BlockedReason>| {
-        let name = place(status, reason).replace(['-', ' '], "_");
+        let name = with_reason(status, reason).replace(['-', ' '], "_");
         name.replace(['(', ')'], "")
     };
     for info in workflow.statuses {
         let (name, id) = (
-            place(info.status, info.reason),
+            with_reason(info.status, info.reason),
             id(info.status, info.reason),
         );
         if id != name {
@@ -194,10 +144,10 @@ fn as_mermaid(workflow: &Workflow) -> String {
     for row in workflow.creations {
         let _ = writeln!(text, "    [*] --> {}", id(row.status, None));
     }
-    for row in workflow.transitions {
-        let actors = row.who.iter().map(who).collect::<Vec<_>>().join(" / ");
-        let gate = row.gate.map(|gate| gate.label().to_owned());
-        let label: Vec<String> = gate.into_iter().chain([actors]).collect();
+    let rows = view::workflow(workflow).transitions;
+    for (row, shown) in workflow.transitions.iter().zip(&rows) {
+        let actors = shown.who.join(" / ");
+        let label: Vec<&str> = shown.gate.into_iter().chain([actors.as_str()]).collect();
         for info in workflow.statuses {
             if row.starts_at(info.status, info.reason) {
                 let _ = writeln!(
@@ -216,43 +166,4 @@ fn as_mermaid(workflow: &Workflow) -> String {
         }
     }
     text
-}
-
-fn as_json(workflow: &Workflow) -> Value {
-    let hooks = |hooks: &[HookEntry]| hooks.iter().map(hook).collect::<Vec<_>>();
-    let statuses = workflow.statuses.iter().map(|info| {
-        let mut row = json!({
-            "status": info.status.as_str(),
-            "meaning": info.meaning,
-            "terminal": info.kind == Kind::Over,
-            "active": info.kind == Kind::Active,
-        });
-        if let Some(reason) = info.reason {
-            row["reason"] = json!(reason);
-        }
-        row
-    });
-    let transitions = workflow.transitions.iter().map(|row| {
-        json!({
-            "from": origin(row.from),
-            "to": place(row.to, row.to_reason),
-            "who": row.who.iter().map(who).collect::<Vec<_>>(),
-            "conditions": row.conditions.iter().map(|c| c.as_str()).collect::<Vec<_>>(),
-            "gate": row.gate.map(|gate| gate.label()),
-            "hooks": hooks(row.hooks),
-        })
-    });
-    let creations = workflow.creations.iter().map(|row| {
-        json!({
-            "status": row.status.as_str(),
-            "existing_branch": row.existing_branch,
-            "hooks": hooks(row.hooks),
-        })
-    });
-    json!({"workflow": {
-        "name": workflow.name,
-        "statuses": statuses.collect::<Vec<_>>(),
-        "transitions": transitions.collect::<Vec<_>>(),
-        "creations": creations.collect::<Vec<_>>(),
-    }})
 }
