@@ -52,6 +52,7 @@ actions! {
     ListHarnesses list_harnesses(),
     ListPermissions list_permissions(),
     ListRescues list_rescues(task: TaskName),
+    ListSessions list_sessions(),
     ListSettings list_settings(),
     ListTasks list_tasks(),
     Log log(),
@@ -66,6 +67,7 @@ actions! {
     /// None: one of several.
     RemoveBlocker remove_blocker(task: Option<TaskName>, blocker: Option<String>),
     RemoveBranch remove_branch(),
+    RemoveFile remove_file(path: String),
     RemoveProject remove_project(project: String),
     Repair repair(),
     ReplaceBlocker replace_blocker(task: TaskName, blocker: String, by: String),

@@ -6,6 +6,7 @@ use super::layout::link_of;
 use super::worktree::same_folder;
 use super::{Git, Said, rescue, state};
 use orange_core::naming::counted;
+use orange_core::{Action, Text, text};
 use orange_sys::error::Result;
 use orange_sys::listing;
 use orange_sys::process::{ProcessId, pids};
@@ -133,9 +134,9 @@ pub fn in_words(lock: &Path) -> String {
 }
 
 /// What a person can do about it.
-pub fn way_out(lock: &Path, then: &str) -> String {
-    let path = lock.display();
-    format!("if no git is at work there, `rm '{path}'`, then {then}")
+pub fn way_out(lock: &Path, then: &str) -> Text {
+    let remove = Action::remove_file(lock.display().to_string());
+    text!("if no git is at work there, {}, then {then}", remove)
 }
 
 /// Old, and no git is at work in its repository.

@@ -1,6 +1,7 @@
 //! One call of tmux: its arguments, its environment, its time limit, and what it said.
 
 use super::{INSTALL, PROGRAM, Pane, Server, Session, Tmux};
+use orange_core::{Action, text};
 use orange_sys::environment;
 use orange_sys::error::{Error, Result, copied, err, plain};
 use std::ffi::{OsStr, OsString};
@@ -316,7 +317,10 @@ fn no_answer(about: &str, timeout: Duration) -> Error {
         "{about} did not answer within {} s",
         timeout.as_secs_f64()
     )
-    .hint("it may be stopped or very busy; `tmux ls` shows whether it answers again")
+    .hint(text!(
+        "it may be stopped or very busy; {} shows whether it answers again",
+        Action::list_sessions()
+    ))
 }
 
 fn cannot_start(error: &std::io::Error) -> Error {

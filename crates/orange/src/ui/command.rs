@@ -130,6 +130,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         Action::ListHarnesses {} => "orange harness list".to_owned(),
         Action::ListPermissions {} => "orange permissions list".to_owned(),
         Action::ListRescues { task } => format!("orange task rescue list {}", named(task)),
+        Action::ListSessions {} => "tmux ls".to_owned(),
         Action::ListSettings {} => "orange config show".to_owned(),
         Action::ListTasks {} => "orange task list --all".to_owned(),
         Action::Log {} => "orange log".to_owned(),
@@ -167,6 +168,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             format!("orange task update {task} --remove-blocker {blocker}")
         }
         Action::RemoveBranch {} => "git branch -d NAME".to_owned(),
+        Action::RemoveFile { path } => format!("rm {}", shell_word(path)),
         Action::RemoveProject { project } => format!("orange project remove {project}"),
         Action::Repair {} => "orange doctor --repair".to_owned(),
         Action::ReplaceBlocker { task, blocker, by } => {

@@ -357,12 +357,12 @@ pub(crate) fn failed(why: &str) -> Error {
 fn not_merged(why: &str, otherwise: &str) -> Error {
     let error = err!(ConditionUnmet, "nothing was merged: {why}");
     error.hint(match git::locks::named_in(why, None) {
-        Some(lock) => format!(
+        Some(lock) => text!(
             "{}: {}",
             git::locks::in_words(&lock),
             git::locks::way_out(&lock, "merge again")
         ),
-        None => otherwise.to_owned(),
+        None => otherwise.into(),
     })
 }
 
