@@ -119,8 +119,8 @@ settings! {
     AgentsConfig agents {
         "agents.harness" => Harness, ("", HARNESSES[1]), No(RUNS),
             harness: Option<String> = None, read |n| agents::name(n).map(Some),
-            "The harness of a task that names none. Unless said: the first that is installed of claude, codex, opencode, pi, gemini. \
-             Which there are: `orange harness list`; none starts no agent.";
+            "The harness of a task that names none. Unless said: the first of `orange harness list` that is installed; none starts \
+             no agent.";
         "agents.review_harness" => Harness, ("", REVIEWER), No(RUNS),
             review_harness: Option<String> = None, read |n| agents::name(n).map(Some),
             "The harness of reviews. Unless said: claude, or the worker's where that is not installed.";

@@ -366,13 +366,6 @@ fn a_harness_of_ones_own_is_a_command_or_says_more() {
 }
 
 #[test]
-fn people_read_in_which_order_a_harness_is_chosen() {
-    let about = Setting::of("agents.harness").unwrap().about;
-    assert!(about.contains(&HARNESSES.join(", ")), "{about}");
-    assert_eq!(Config::default().agents.harness, None);
-}
-
-#[test]
 fn a_url_is_one_to_post_to() {
     let url = |text: &str| {
         let text = format!("notify:\n  webhook: \"{text}\"\n");
