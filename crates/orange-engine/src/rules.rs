@@ -11,6 +11,7 @@ use crate::projects::Project;
 use crate::runs::LINK_NAMES;
 use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Layer, Rejected, WorkspaceConfig};
 use orange_core::{Action, text};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::Path;
@@ -257,13 +258,17 @@ fn patterns(text: &str) -> Vec<String> {
 }
 
 /// Where the branch will start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Start {
+    #[serde(rename = "base")]
     pub reference: String,
+    #[serde(rename = "base_commit")]
     pub commit: Option<String>,
     /// Commits of the local branch that the remote one does not have.
+    #[serde(skip)]
     pub local_ahead: u64,
     /// The branch is there already and is used as it is.
+    #[serde(skip)]
     pub existing: bool,
     /// The remote was asked just now.
     pub fetched: bool,

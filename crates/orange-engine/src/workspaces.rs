@@ -37,10 +37,11 @@ use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use orange_sys::listing;
+use serde::Serialize;
 use std::path::{Component, Path, PathBuf};
 
 /// A slot that is one task's until it gives it back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lease {
     pub slot: String,
     pub epoch: u64,

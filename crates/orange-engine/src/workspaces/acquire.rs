@@ -17,43 +17,21 @@ use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use orange_sys::listing;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// A slot that is ready for a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Acquired {
+    #[serde(flatten)]
     pub lease: Lease,
+    #[serde(rename = "path")]
     pub folder: PathBuf,
     /// Where the branch starts, or started.
+    #[serde(flatten)]
     pub start: Start,
     /// The rescue whose files were put into it.
     pub brought: Option<String>,
-}
-
-impl Serialize for Acquired {
-    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys<'a> {
-            slot: &'a str,
-            path: &'a Path,
-            epoch: u64,
-            base: &'a str,
-            base_commit: &'a Option<String>,
-            fetched: bool,
-            brought: &'a Option<String>,
-        }
-        let keys = Keys {
-            slot: &self.lease.slot,
-            path: &self.folder,
-            epoch: self.lease.epoch,
-            base: &self.start.reference,
-            base_commit: &self.start.commit,
-            fetched: self.start.fetched,
-            brought: &self.brought,
-        };
-        keys.serialize(to)
-    }
 }
 
 /// Whether a slot has the task's branch.
