@@ -105,9 +105,6 @@ fn a_failed_service_is_tried_again_later_and_later() {
     let state = env.until_event(&task, "agent.state");
     assert_eq!(state["reason"], "API Error 529");
     assert!(state["again"].is_string(), "{state}");
-    env.say(&["task", "why", &task.id])
-        .ok()
-        .says("has failed: API Error 529; it is told to go on at ");
     env.until_status(&task, "working");
     assert_eq!(told(&task).len(), 2);
     env.until("it works again", || {
@@ -116,6 +113,16 @@ fn a_failed_service_is_tried_again_later_and_later() {
     let failed = states(&task).into_iter().filter(|state| state == "failed");
     assert_eq!(failed.count(), 2);
     assert_eq!(env.attention(&task), "");
+}
+
+#[test]
+fn it_is_said_when_a_failed_service_is_tried_again() {
+    let env = Agents::configured("  retry_delay: 1h\n");
+    let task = failing(&env, "  - fail: API Error 529\n");
+    env.until_event(&task, "agent.state");
+    env.say(&["task", "why", &task.id])
+        .ok()
+        .says("has failed: API Error 529; it is told to go on at ");
 }
 
 #[test]
