@@ -109,8 +109,8 @@ fn branches_that_look_like_keys_are_found() {
     let both = create_in(&home, "web", "api-1");
     home.find("api-1", Some("web"))
         .fails(Code::Ambiguous)
-        .says(&both.id)
-        .says(&far.id);
+        .says(&format!("web:{}", both.key))
+        .says(&format!("shop:{}", far.key));
     home.finds("API-001", Some("web"), &far);
 }
 
