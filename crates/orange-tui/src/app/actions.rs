@@ -1,7 +1,7 @@
 //! What each action does in each view.
 
 use super::marks::MARKED;
-use super::offered::{self, Go};
+use super::offered::{self, Go, is_at_gate};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::rows::{COLUMNS, Narrowed, column, has_several};
 use super::{App, Effect, Overlay, Tab, Undo, View};
@@ -53,7 +53,8 @@ impl App {
                 self.say("no task is selected", at);
                 Vec::new()
             }
-            KeyAction::View => self.open_task(self.tab),
+            KeyAction::View if self.is_among_phases() => self.read_transcript(at),
+            KeyAction::View => self.open_task(self.tab_to_open()),
             KeyAction::Diff => self.open_task(Tab::Changes),
             KeyAction::Back => self.back(),
             KeyAction::Quit => self.quit(at),
@@ -102,12 +103,18 @@ impl App {
             | KeyAction::Delete
             | KeyAction::Editor
             | KeyAction::Shell
+            | KeyAction::Pause
+            | KeyAction::Skip
+            | KeyAction::Rewind
             | KeyAction::Rescue
             | KeyAction::Copy => self.act_on_task(action, at),
         }
     }
 
     fn step(&mut self, by: isize) -> Vec<Effect> {
+        if self.is_among_phases() {
+            return self.step_among_phases(by);
+        }
         if self.view == View::Task {
             // A screen is shown from its end, and scrolled back.
             let is_screen = self.tab == Tab::Screen;
@@ -529,6 +536,9 @@ impl App {
         let folder = row.folder.clone();
         match action {
             KeyAction::Enter => self.go(&row, at),
+            KeyAction::Yes if self.focused().is_some_and(|focus| is_at_gate(&row, focus)) => {
+                self.approve(&row, at)
+            }
             KeyAction::Yes => self.yes(&row, at),
             KeyAction::Always => self.always(&row, at),
             KeyAction::No => self.no(),
@@ -567,6 +577,12 @@ impl App {
             }
             KeyAction::Editor => self.hand_over(&row, "open"),
             KeyAction::Shell => self.hand_over(&row, "shell"),
+            KeyAction::Pause => match offered::pause(&row) {
+                Some((verb, _)) => self.run(folder, verb),
+                None => Vec::new(),
+            },
+            KeyAction::Skip => self.skip(at),
+            KeyAction::Rewind => self.rewind(&row, at),
             _ => Vec::new(),
         }
     }
@@ -706,10 +722,13 @@ impl App {
         let Some(focus) = self.focused() else {
             return Vec::new();
         };
-        let purpose = match focus.questions.first() {
-            Some(open) => ComposeFor::Deny(Box::new(open.clone())),
-            None if focus.task.offers(Intent::RequestChanges) => ComposeFor::RequestChanges,
-            None => ComposeFor::TakeBack,
+        let gate = self.selected().filter(|row| is_at_gate(row, focus));
+        let gate = gate.and(super::phases::gate_of(focus));
+        let purpose = match (focus.questions.first(), gate) {
+            (Some(open), _) => ComposeFor::Deny(Box::new(open.clone())),
+            (None, Some(gate)) => ComposeFor::Reject(gate),
+            (None, None) if focus.task.offers(Intent::RequestChanges) => ComposeFor::RequestChanges,
+            (None, None) => ComposeFor::TakeBack,
         };
         self.open_composer(purpose, None);
         Vec::new()
