@@ -38,6 +38,7 @@ test: ## check format, lints and dependencies, then run all tests, the stories a
 	sh tests/stories/workspaces.sh
 	sh tests/stories/merge.sh
 	sh tests/stories/hostile.sh
+	sh tests/stories/phased.sh
 	@$(MAKE) --no-print-directory test-agents
 
 test-agents: ## install the agent CLIs of the tests into ~/.cache/orange, run the tests that start them, write their table

@@ -22,10 +22,10 @@ use orange_core::Timestamp;
 use orange_core::workflow::Role;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     Ok(Some(shell(this, &spec)))
 }
 
-fn lock(folder: &RunFolder) -> Result<Option<File>> {
+pub(crate) fn lock(folder: &RunFolder) -> Result<Option<File>> {
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {
         let lock = folder.lock().doing("lock", folder.path())?;
@@ -315,7 +315,7 @@ fn start(this: &AgentRun, folder: &RunFolder, spec: &RunSpec) -> std::io::Result
         .env("ORANGE_ROLE", spec.role.as_str())
         .env("ORANGE_RUN_ID", &spec.run)
         .env("ORANGE_HOME", &this.home);
-    let path = search_path(this, spec);
+    let path = own_first(&this.orange, spec.search_path.as_deref().map(OsStr::new));
     let fence = fence::put_up(folder.path(), &spec.worktree)?;
     let settings = fence.git_settings(|name| variable(&command, name));
     command
@@ -334,12 +334,12 @@ fn variable(command: &Command, name: &str) -> Option<String> {
     }
 }
 
-/// Orange first, so that an agent finds the one it belongs to.
-fn search_path(this: &AgentRun, spec: &RunSpec) -> OsString {
-    let inherited = std::env::var_os("PATH");
-    let rest = spec.search_path.clone().map(OsString::from).or(inherited);
+/// A PATH with Orange first, so that an agent finds the one it belongs to; `rest`: instead of this process's own.
+pub(crate) fn own_first(orange: &Path, rest: Option<&OsStr>) -> OsString {
+    let inherited = || std::env::var_os("PATH");
+    let rest = rest.map(OsStr::to_owned).or_else(inherited);
     let rest = rest.unwrap_or_default();
-    let own = this.orange.parent().map(PathBuf::from);
+    let own = orange.parent().map(PathBuf::from);
     let others = std::env::split_paths(&rest).filter(|folder| Some(folder) != own.as_ref());
     std::env::join_paths(own.clone().into_iter().chain(others)).unwrap_or_default()
 }

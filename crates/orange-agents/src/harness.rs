@@ -22,7 +22,7 @@ use crate::error::{Error, IoContext, Result, err};
 use crate::runs::Conversation;
 pub use kind::{Adapter, Facts, Kind};
 use model::ModelChoice;
-use orange_core::config::{Config, CustomHarness, Permissions, SIM};
+use orange_core::config::{Config, CustomHarness, HarnessChange, Permissions, SIM};
 pub use orange_core::config::{NONE, REVIEWER};
 use orange_core::suggest::meant;
 use orange_sys::programs::located;
@@ -162,7 +162,8 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
         return Ok(Some(custom(name, own)));
     }
     if let Some(kind) = list::named(name).filter(|kind| !kind.is_own()) {
-        return Ok(Some(built_in(kind)));
+        let changed = config.harness_changes.get(name);
+        return Ok(Some(built_in(kind, changed)));
     }
     sim::named(name, orange).map(Some).ok_or_else(|| {
         err!(Usage, "there is no harness {name:?}").hint(format!(
@@ -173,16 +174,25 @@ pub fn find(name: &str, config: &Config, orange: &Path) -> Result<Option<Harness
     })
 }
 
-fn built_in(kind: Adapter) -> Harness {
+/// As Orange knows it, perhaps with another program.
+fn built_in(kind: Adapter, changed: Option<&HarnessChange>) -> Harness {
+    let words = changed.map(|change| change.command.as_slice());
+    let (program, first) = words
+        .and_then(<[String]>::split_first)
+        .map_or((kind.program(), [].as_slice()), |(program, first)| {
+            (program.as_str(), first)
+        });
     let arguments = kind.arguments().unwrap_or_default().iter();
+    let arguments = arguments.map(|&word| word.to_owned());
+    let is_usual = program == kind.program();
     Harness {
         name: kind.name().to_owned(),
-        program: kind.program().to_owned(),
-        arguments: arguments.map(|&word| word.to_owned()).collect(),
+        program: program.to_owned(),
+        arguments: first.iter().cloned().chain(arguments).collect(),
         one_shot: false,
         adapter: kind,
         interrupt: "Escape".into(),
-        install: kind.install(),
+        install: kind.install().filter(|_| is_usual),
     }
 }
 
@@ -383,6 +393,25 @@ pub mod tests {
         );
         let file = found("m", "harness:\n  m: [m, '--file={prompt_file}']\n");
         assert_eq!(file.unwrap().unwrap().arguments, ["--file={prompt_file}"]);
+    }
+
+    #[test]
+    fn the_program_of_a_known_one_may_be_another() {
+        let text = "harness:\n  claude: {model: opus, command: [/opt/node, cli.js]}\n";
+        let changed = found("claude", text).unwrap().unwrap();
+        let usual = found("claude", "").unwrap().unwrap();
+        assert_eq!(changed.program, "/opt/node");
+        assert_eq!(
+            (changed.adapter, &changed.name),
+            (usual.adapter, &usual.name)
+        );
+        let (words, _) = start("claude", text, None, &BTreeMap::new());
+        let (usual, _) = start("claude", "", None, &BTreeMap::new());
+        assert_eq!(words, [vec!["cli.js".to_owned()], usual].concat());
+        let codex = "harness:\n  codex:\n    command: my-codex\n";
+        let (words, _) = start("codex", codex, None, &BTreeMap::new());
+        assert_eq!(words.iter().filter(|word| *word == "{prompt}").count(), 1);
+        assert_eq!(found("codex", codex).unwrap().unwrap().program, "my-codex");
     }
 
     #[test]

@@ -1,41 +1,41 @@
-//! One turn of an agent without a terminal: a prompt goes in, what it says, used and did wrong comes out. The one file
-//! that starts an agent outside of a window.
+//! One turn of an agent without a terminal: a prompt goes in, what it says, used and did wrong comes out. The one place
+//! that starts an agent outside of a window. `headless/process.rs` has the process, `headless/lines.rs` takes its output
+//! apart, `headless/heard.rs` sums up what was said, `headless/failure.rs` what went wrong.
 
-use crate::agent_run::fence;
+mod failure;
+mod heard;
+mod lines;
+mod process;
+#[cfg(test)]
+mod tests;
+
+use crate::agent_run::{fence, own_first};
 use crate::error::{Error, Result, copied, err, plain};
 use crate::git::REAL_OBJECTS;
 use crate::harness::model::ModelChoice;
 use crate::harness::probe::Probe;
 use crate::harness::{self, Harness};
-use crate::runs::{ProcessId, end_marked};
+use crate::runs::Conversation;
+pub use failure::{FailureKind, kind_of_status, kind_of_word};
+use heard::Ears;
+pub use heard::{Heard, Listener, Said, tool_use, usage_of};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
-use orange_core::{Action, text};
+use orange_core::work::plan::McpServer;
+use orange_core::workflow::Role;
+use orange_core::{Action, Timestamp, text};
+use process::{EndedBy, Limits, Mark, Piece};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// By this variable its processes are found, wherever they went.
 const MARK: &str = "ORANGE_HEADLESS_ID";
-
-/// Between two looks whether it ended or is to end.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// How long the output of an agent that has ended is waited for, should something that it left hold it open.
-const OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// A line that is longer is none that a harness writes.
-const LONGEST_LINE: u64 = 32 * 1024 * 1024;
-
-/// So much of what it said on standard error is kept.
-const LONGEST_COMPLAINT: usize = 4 * 1024;
 
 /// What is asked of an agent.
 #[derive(Debug, Clone)]
@@ -51,9 +51,45 @@ pub struct Request {
     pub resume: Option<String>,
     /// How long it may take.
     pub timeout: Duration,
+    pub extras: TurnExtras,
 }
 
-/// Where its fence stands: named like that of a run, by which a fence is known.
+/// What the executor of a plan asks besides.
+#[derive(Debug, Clone, Default)]
+pub struct TurnExtras {
+    /// The name of the conversation that begins; a name is used once. Not with `resume`.
+    pub begin: Option<String>,
+    /// How long it may say nothing.
+    pub idle_timeout: Option<Duration>,
+    /// What earlier turns of the conversation have been counted with; for one that begins there were none.
+    pub used_before: Option<Usage>,
+    /// What it belongs to.
+    pub turn_of: Option<TurnOf>,
+    /// Servers that it gets, where its harness can be told.
+    pub mcp_servers: Vec<McpServer>,
+}
+
+/// The task, the run and the iteration that a turn belongs to: its environment tells them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnOf {
+    /// The task's id.
+    pub task: String,
+    /// None: nobody's, as when a weight is found out.
+    pub run: Option<String>,
+    pub role: Role,
+    /// The phase, or another word for what is asked, such as `classify`.
+    pub phase: String,
+    pub iteration: u32,
+    pub attempt: u32,
+    /// This program, which comes first on the PATH.
+    pub orange: PathBuf,
+    /// The rest of the PATH; None: this process's own.
+    pub search_path: Option<String>,
+    /// Variables that it does not get.
+    pub withheld: Vec<String>,
+}
+
+/// Where its fence stands when it belongs to no run: named like that of a run, by which a fence is known.
 const FENCE: &str = "harness/runs/headless";
 
 /// What came of it.
@@ -66,8 +102,16 @@ pub struct Turn {
     pub text: String,
     /// Of the whole conversation so far, earlier turns included.
     pub usage: Usage,
+    /// Of this turn alone. For one that goes on: the difference to [`TurnExtras::used_before`] where the harness tells the
+    /// sum only; without that, what the harness told of the turn itself.
+    pub used: Usage,
+    /// The model that answered last, where the harness tells.
+    pub model: Option<String>,
     pub is_error: bool,
     pub error: Option<String>,
+    pub failure: Option<FailureKind>,
+    /// When a usage limit ends: there is one for [`FailureKind::Limit`] only.
+    pub until: Option<Timestamp>,
     /// None for an end by signal.
     pub exit: Option<i32>,
     /// Lines of its output that mean nothing.
@@ -79,27 +123,41 @@ pub struct Way {
     pub arguments: Vec<String>,
     pub environment: BTreeMap<String, String>,
     /// Takes in a line of its output.
-    pub hear: fn(&mut Heard, &Value),
+    pub hear: Hear,
     /// What a line of standard error says, as if it were a line of output.
     pub aside: Option<Aside>,
     /// How it complains of a conversation that is not there.
     pub unknown_conversation: &'static str,
+    /// How it complains, on standard error too, that nobody is logged in.
+    pub logged_out: &'static [&'static str],
 }
+
+/// Takes in a line of output; what the agent says or does in it goes to the listener too.
+pub type Hear = fn(&mut Heard, &Value, &mut Listener<'_>);
 
 pub type Aside = fn(&[u8]) -> Option<Value>;
 
-/// What its lines have said so far.
-#[derive(Debug, Default)]
-pub struct Heard {
-    pub conversation: Option<String>,
-    pub text: String,
-    pub usage: Usage,
-    pub error: Option<String>,
-    /// The harness said that the turn is over.
-    pub finished: bool,
-    junk: usize,
-    /// The end of what it said on standard error.
-    complaint: Vec<u8>,
+impl Request {
+    /// The conversation that this turn goes on with or begins, by its name.
+    pub fn conversation(&self) -> Conversation {
+        match (&self.resume, &self.extras.begin) {
+            (None, Some(id)) => Conversation::New(id.clone()),
+            (resume, _) => Conversation::resumed_or_new(resume.clone()),
+        }
+    }
+}
+
+impl TurnOf {
+    fn environment(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let run = self.run.clone().map(|run| ("ORANGE_RUN_ID", run));
+        run.into_iter().chain([
+            ("ORANGE_TASK_ID", self.task.clone()),
+            ("ORANGE_ROLE", self.role.as_str().to_owned()),
+            ("ORANGE_PHASE", self.phase.clone()),
+            ("ORANGE_ITERATION", self.iteration.to_string()),
+            ("ORANGE_ATTEMPT", self.attempt.to_string()),
+        ])
+    }
 }
 
 /// Refuses what no agent can be asked.
@@ -122,46 +180,98 @@ pub fn take_turn(
     world: &Probe<'_>,
     stop: &AtomicBool,
 ) -> Result<Turn> {
+    let stop = || stop.load(Ordering::Relaxed);
+    listen_to_turn(harness, program, request, world, &stop, &mut |_| {})
+}
+
+/// The same with somebody who hears what it says as it comes: nothing of it is kept but its last text. `stop` is asked
+/// all the time, so it must be quick; the listener may take its time, the agent waits.
+pub fn listen_to_turn(
+    harness: &Harness,
+    program: &Path,
+    request: &Request,
+    world: &Probe<'_>,
+    stop: &dyn Fn() -> bool,
+    listener: &mut Listener<'_>,
+) -> Result<Turn> {
     let way = harness
         .adapter
         .headless(request, world)
         .ok_or_else(|| cannot(&harness.name))??;
-    let mark = uuid::Uuid::new_v4().to_string();
-    let path = world.search_path.unwrap_or_default();
     let cannot_write = |error| Error::io("write", world.home, &error);
-    let fence = fence::put_up(&world.home.join(FENCE), &request.folder).map_err(cannot_write)?;
-    let fenced = fence.search_path(path).map_err(cannot_write)?;
-    // It has no task: its first run, in the first round.
+    let command = command(harness, program, request, &way, world).map_err(cannot_write)?;
+    let limits = Limits {
+        timeout: request.timeout,
+        idle: request.extras.idle_timeout,
+    };
+    let mark = Mark {
+        variable: MARK,
+        value: &uuid::Uuid::new_v4().to_string(),
+    };
+    let words = harness.adapter.as_words(&request.prompt);
+    let mut ears = Ears::new(&way, listener);
+    let mut hear = |piece: Piece| match piece {
+        Piece::Output(bytes) => ears.output(&bytes),
+        Piece::Complaint(bytes) => ears.complaint(&bytes),
+    };
+    let (status, ended_by) = process::run(command, words, &limits, &mark, stop, &mut hear)
+        .map_err(|error| not_started(&harness.name, program, &error))?;
+    ears.end();
+    let exit = status.and_then(|status| status.code());
+    turn(harness, request, &way, ears.heard, exit, ended_by)
+}
+
+/// The agent's program with its arguments and its environment.
+fn command(
+    harness: &Harness,
+    program: &Path,
+    request: &Request,
+    way: &Way,
+    world: &Probe<'_>,
+) -> std::io::Result<Command> {
+    let of = request.extras.turn_of.as_ref();
+    let run = of.and_then(|of| of.run.as_deref());
+    let fence = match run {
+        Some(run) => world.home.join("runs").join(run),
+        None => world.home.join(FENCE),
+    };
+    let fence = fence::put_up(&fence, &request.folder)?;
+    let path = match of {
+        Some(of) => own_first(&of.orange, of.search_path.as_deref().map(OsStr::new)),
+        None => world.search_path.unwrap_or_default().to_owned(),
+    };
+    // Without a task it is its first run, in the first round.
+    let attempt = of.map_or(1, |of| of.attempt).to_string();
     let own = harness.arguments.iter();
-    let own = own.map(|word| word.replace("{round}", "1").replace("{attempt}", "1"));
+    let own = own.map(|word| word.replace("{round}", "1").replace("{attempt}", &attempt));
     let mut command = Command::new(program);
     command
         .args(own)
         .args(&way.arguments)
-        .current_dir(&request.folder)
+        .current_dir(&request.folder);
+    if of.is_some() {
+        // A window of tmux has the environment of the server, which may be days old.
+        for name in harness::environment::stale(world.environment) {
+            command.env_remove(name);
+        }
+    }
+    command
         .envs(world.environment)
         .envs(&way.environment)
         .envs(fence.git_settings(|name| std::env::var(name).ok()))
         .envs(REAL_OBJECTS.iter().copied())
-        .env("PATH", fenced)
-        .env(MARK, &mark);
-    for name in harness::environment::cleared() {
+        .env("PATH", fence.search_path(&path)?);
+    let withheld = of.into_iter().flat_map(|of| &of.withheld);
+    let cleared = harness::environment::cleared().map(|name| -> &str { name });
+    for name in cleared.chain(withheld.map(String::as_str)) {
         command.env_remove(name);
     }
-    let words = harness.adapter.as_words(&request.prompt);
-    let mut heard = Heard::default();
-    let (status, stopped) = run(
-        command,
-        words,
-        &way,
-        request.timeout,
-        stop,
-        &mark,
-        &mut heard,
-    )
-    .map_err(|error| not_started(&harness.name, program, &error))?;
-    let exit = status.and_then(|status| status.code());
-    turn(harness, request, &way, heard, exit, stopped)
+    if let Some(of) = of {
+        command
+            .envs(of.environment())
+            .env("ORANGE_HOME", world.home);
+    }
+    Ok(command)
 }
 
 /// Nothing that a CLI would take for an option.
@@ -177,6 +287,7 @@ pub fn cannot(name: &str) -> Error {
     ))
 }
 
+/// With [`crate::error::Code::NoCommand`]: the harness is missing.
 fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
     let (program, why) = (program.display(), plain(error));
     err!(
@@ -190,145 +301,13 @@ fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
     .because(copied(error))
 }
 
-/// Gives its end and, where that was forced, why.
-fn run(
-    mut command: Command,
-    prompt: String,
-    way: &Way,
-    timeout: Duration,
-    stop: &AtomicBool,
-    mark: &str,
-    heard: &mut Heard,
-) -> std::io::Result<(Option<ExitStatus>, Option<String>)> {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let process = ProcessId::of(child.id());
-    let deadline = Instant::now() + timeout;
-    tracing::info!(pid = child.id(), mark, "headless turn began");
-    // Through standard input: an argument could not be so long. One that ended before it read everything says why.
-    let writer = child
-        .stdin
-        .take()
-        .map(|mut input| std::thread::spawn(move || drop(input.write_all(prompt.as_bytes()))));
-    let (tell, lines) = channel();
-    let complaints = child
-        .stderr
-        .take()
-        .map(|errors| listen(errors, tell.clone(), Told::Error));
-    let answers = child
-        .stdout
-        .take()
-        .map(|output| listen(output, tell, Told::Line));
-    let mut stopped = None;
-    let status = loop {
-        hear(&lines, LOOK, way, heard);
-        if let Some(status) = child.try_wait()? {
-            break Some(status);
-        }
-        if stop.load(Ordering::Relaxed) {
-            stopped = Some("it was interrupted".to_owned());
-            break None;
-        }
-        if Instant::now() >= deadline {
-            stopped = Some(format!(
-                "it took longer than {} and was ended",
-                span(timeout)
-            ));
-            break None;
-        }
-    };
-    if status.is_some() {
-        let end = Instant::now() + OUTPUT_TIMEOUT;
-        while hear(&lines, LOOK, way, heard) && Instant::now() < end {}
-    }
-    // Whatever it left running would go on without anybody who knows of it.
-    end_marked(process.as_ref(), MARK, mark, || drop(child.try_wait()));
-    let status = status.or_else(|| {
-        // It was killed: its end is only to be fetched.
-        let _ = child.kill();
-        child.wait().ok()
-    });
-    drop(lines);
-    for thread in [writer, complaints, answers].into_iter().flatten() {
-        if thread.is_finished() {
-            let _ = thread.join();
-        }
-    }
-    Ok((status, stopped))
-}
-
-/// What comes from the agent.
-enum Told {
-    Line(Vec<u8>),
-    Error(Vec<u8>),
-}
-
-fn listen(
-    source: impl Read + Send + 'static,
-    tell: Sender<Told>,
-    kind: fn(Vec<u8>) -> Told,
-) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut source = BufReader::new(source);
-        loop {
-            let mut line = Vec::new();
-            let read = source
-                .by_ref()
-                .take(LONGEST_LINE)
-                .read_until(b'\n', &mut line);
-            if !matches!(read, Ok(1..)) || tell.send(kind(line)).is_err() {
-                return;
-            }
-        }
-    })
-}
-
-/// Takes in the lines that are there, waiting a little for the next. False when no more can come.
-fn hear(lines: &Receiver<Told>, timeout: Duration, way: &Way, heard: &mut Heard) -> bool {
-    let mut next = lines.recv_timeout(timeout);
-    loop {
-        match next {
-            Ok(Told::Line(line)) => heard.take(&line, way.hear),
-            Ok(Told::Error(line)) => match way.aside.and_then(|aside| aside(&line)) {
-                Some(said) => (way.hear)(heard, &said),
-                None => heard.complain(&line),
-            },
-            Err(RecvTimeoutError::Timeout) => return true,
-            Err(RecvTimeoutError::Disconnected) => {
-                std::thread::sleep(timeout);
-                return false;
-            }
-        }
-        next = lines.recv_timeout(Duration::ZERO);
-    }
-}
-
-impl Heard {
-    fn take(&mut self, line: &[u8], hear: fn(&mut Heard, &Value)) {
-        match serde_json::from_slice::<Value>(line) {
-            Ok(value) if value.is_object() => hear(self, &value),
-            Ok(_) | Err(_) if line.trim_ascii().is_empty() => {}
-            Ok(_) | Err(_) => self.junk += 1,
-        }
-    }
-
-    fn complain(&mut self, line: &[u8]) {
-        self.complaint.extend_from_slice(line);
-        let excess = self.complaint.len().saturating_sub(LONGEST_COMPLAINT);
-        self.complaint.drain(..excess);
-    }
-}
-
 fn turn(
     harness: &Harness,
     request: &Request,
     way: &Way,
     heard: Heard,
     exit: Option<i32>,
-    stopped: Option<String>,
+    ended_by: EndedBy,
 ) -> Result<Turn> {
     let complaint = String::from_utf8_lossy(&heard.complaint);
     let complaint = complaint.trim();
@@ -344,18 +323,57 @@ fn turn(
                 .hint("it keeps conversations by folder, and not for ever; leave out --resume to begin a new one"),
         );
     }
-    let failed = exit != Some(0) || !heard.finished;
-    let unfinished = || failed.then(|| unfinished(harness, exit, complaint));
+    let began = request.resume.is_none();
+    let before = request.extras.used_before;
+    let before = before.or(began.then(Usage::default));
+    let (usage, used) = (heard.of_conversation(), heard.of_turn(before));
+    let is_unfinished = exit != Some(0) || !heard.finished;
+    let unfinished = || is_unfinished.then(|| unfinished(harness, exit, complaint));
+    let stopped = ended_for(ended_by, request);
+    let (stop_kind, stopped) = stopped.unzip();
+    let is_logged_out = way
+        .logged_out
+        .iter()
+        .any(|words| said.iter().any(|text| text.contains(words)));
+    let told = heard
+        .kind
+        .or(is_logged_out.then_some(FailureKind::LoggedOut));
+    let kind = stop_kind.or(told).unwrap_or(FailureKind::Failed);
     let error = stopped.or(heard.error).or_else(unfinished);
+    let failure = error
+        .is_some()
+        .then(|| failure::with_end(kind, heard.until));
     Ok(Turn {
         harness: harness.name.clone(),
         conversation: heard.conversation,
         text: heard.text,
-        usage: heard.usage,
+        usage,
+        used,
+        model: heard.model,
         is_error: error.is_some(),
         error,
+        failure: failure.map(|(kind, _)| kind),
+        until: failure.and_then(|(_, until)| until),
         exit,
         junk_lines: heard.junk,
+    })
+}
+
+/// Why it was ended, where it did not end by itself.
+fn ended_for(ended_by: EndedBy, request: &Request) -> Option<(FailureKind, String)> {
+    let was_ended = |time: Duration| format!("longer than {} and was ended", span(time));
+    Some(match ended_by {
+        EndedBy::Itself => return None,
+        EndedBy::Stop => (FailureKind::Interrupted, "it was interrupted".to_owned()),
+        EndedBy::Timeout => {
+            let why = format!("it took {}", was_ended(request.timeout));
+            (FailureKind::TimedOut, why)
+        }
+        EndedBy::IdleTimeout => {
+            let idle = request.extras.idle_timeout.unwrap_or_default();
+            let why = format!("it said nothing for {}", was_ended(idle));
+            (FailureKind::Idle, why)
+        }
     })
 }
 
@@ -373,7 +391,8 @@ fn unfinished(harness: &Harness, exit: Option<i32>, complaint: &str) -> String {
 /// `90s`, `10m`
 fn span(time: Duration) -> String {
     match time.as_secs() {
-        seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),
+        0 => format!("{}ms", time.as_millis()),
+        seconds if seconds % 60 == 0 => format!("{}m", seconds / 60),
         seconds => format!("{seconds}s"),
     }
 }
@@ -384,38 +403,4 @@ pub fn text_of<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
 
 pub fn count_of(value: &Value, name: &str) -> u64 {
     value.get(name).and_then(Value::as_u64).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_that_mean_nothing_are_counted_and_do_no_harm() {
-        let mut heard = Heard::default();
-        let lines: [&[u8]; 5] = [
-            b"npm warn\n",
-            b"\n",
-            b"12\n",
-            b"{\"type\":\n",
-            b"\xff\xfe\n",
-        ];
-        let hear = |heard: &mut Heard, line: &Value| {
-            heard.text = text_of(line, "said").unwrap_or_default().to_owned();
-        };
-        for line in lines {
-            heard.take(line, hear);
-        }
-        heard.take(b"{\"said\":\"Done.\"}", hear);
-        assert_eq!((heard.junk, heard.text.as_str()), (4, "Done."));
-    }
-
-    #[test]
-    fn of_complaints_the_end_is_kept() {
-        let mut heard = Heard::default();
-        heard.complain(&[b'x'; 2 * LONGEST_COMPLAINT]);
-        heard.complain(b"the reason");
-        assert_eq!(heard.complaint.len(), LONGEST_COMPLAINT);
-        assert!(heard.complaint.ends_with(b"the reason"));
-    }
 }

@@ -4,6 +4,7 @@
 
 pub mod agent_run;
 pub mod errand;
+pub mod executor_run;
 pub mod harness;
 pub mod headless;
 pub mod home_paths;

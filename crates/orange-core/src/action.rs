@@ -28,10 +28,12 @@ actions! {
     AnswerQuestion answer_question(task: TaskName),
     /// The person writes it.
     AnswerInWords answer_in_words(task: TaskName),
+    Approve approve(task: TaskName),
     Attach attach(task: TaskName),
     BranchAt branch_at(repository: String, branch: String),
     Cancel cancel(task: TaskName, children: bool),
     Check check(),
+    ChooseWeight choose_weight(task: TaskName),
     CleanPools clean_pools(),
     CleanUp clean_up(),
     CommitEmpty commit_empty(repository: String),
@@ -63,6 +65,8 @@ actions! {
     MoveTo move_to(task: TaskName, status: Status),
     NameBranch name_branch(task: TaskName),
     Pull pull(),
+    /// The person writes why.
+    Reject reject(task: TaskName),
     RebaseOnto rebase_onto(branch: String),
     /// None: one of several.
     RemoveBlocker remove_blocker(task: Option<TaskName>, blocker: Option<String>),
@@ -73,11 +77,17 @@ actions! {
     ReplaceBlocker replace_blocker(task: TaskName, blocker: String, by: String),
     /// None: the person writes what is to be changed.
     RequestChanges request_changes(task: TaskName, text: Option<String>),
+    ResetPlan reset_plan(task: TaskName),
     Resolve resolve(task: TaskName),
     Respawn respawn(task: TaskName, message: bool),
     RespawnWith respawn_with(task: TaskName, text: String),
     Restore restore(task: TaskName),
+    Resume resume(task: TaskName),
+    Retry retry(task: TaskName),
     RetryHooks retry_hooks(task: TaskName),
+    /// The person chooses the phase.
+    Rewind rewind(task: TaskName),
+    Run run(task: TaskName, force: bool),
     /// None: the person writes it.
     Send send(task: TaskName, role: Option<Role>, text: Option<String>),
     SetDefaultBranch set_default_branch(project: String),
@@ -89,6 +99,7 @@ actions! {
     SetTarget set_target(task: TaskName),
     Shell shell(task: TaskName),
     Show show(task: TaskName, history: bool),
+    ShowPlan show_plan(task: TaskName),
     ShowRescue show_rescue(task: TaskName, rescue: String),
     ShowSetting show_setting(key: String),
     Spawn spawn(task: TaskName, force: bool),
@@ -99,6 +110,7 @@ actions! {
     /// Makes the branch that is checked out the task's.
     TakeBranch take_branch(task: TaskName),
     TaskFolder task_folder(task: TaskName),
+    Transcript transcript(task: TaskName),
     Trust trust(project: String, at: Option<String>),
     UnsetSetting unset_setting(key: Option<String>),
     Untrack untrack(task: TaskName, path: String),

@@ -1,10 +1,15 @@
 //! config.yaml: the user's settings, with their defaults. A repository's `.orange/config.yaml` is read the same way.
 
 mod agents;
+mod aliases;
 mod edit;
+mod gates;
 mod harnesses;
 mod layer;
 mod mistake;
+mod names;
+mod plans;
+mod prices;
 mod reference;
 mod schema;
 mod setting;
@@ -12,19 +17,27 @@ mod table;
 mod values;
 
 #[cfg(test)]
+mod phased_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::choice;
-pub use agents::{CustomHarness, CustomHarnesses, Effort, Permissions, check_model, no_harness};
+pub use agents::{
+    CustomHarness, CustomHarnesses, Effort, HarnessChange, HarnessChanges, Permissions,
+    check_model, no_harness,
+};
+pub use aliases::Alias;
 pub use edit::{EditError, edited};
+pub use gates::GatesConfig;
 pub use harnesses::{HARNESSES, NONE, REVIEWER, SIM};
-pub use layer::{Layer, Rejected, Said, about};
+pub use layer::{Layer, ReadAs, Rejected, Said, about};
 pub use mistake::{ConfigError, Mistake};
+pub use plans::server_in_words;
 pub use reference::{reference, template};
 pub use schema::schema;
 pub use setting::{Kind, Repository, Setting};
 use std::time::Duration;
-pub use table::{AgentsConfig, Config, WorkspaceConfig};
+pub use table::{AgentsConfig, Config, PhasesConfig, TasksConfig, WeightsConfig, WorkspaceConfig};
 pub use values::time_span;
 
 /// What a setup or teardown command may take unless somebody says otherwise.
@@ -105,6 +118,9 @@ impl Config {
         };
         let node = setting.node(value);
         let outcome = node.and_then(|node| (setting.set)(self, key, &node));
+        if outcome.is_ok() && setting.repository == Repository::Stricter {
+            self.gates.lift_demand(key);
+        }
         outcome.map_err(|problem| about(key, &problem))
     }
 
@@ -120,8 +136,13 @@ impl Config {
 
 /// That a key means nothing, with the one that may have been meant.
 pub fn unknown(key: &str) -> String {
-    if let Some(name) = key.strip_prefix(setting::KEYS_START) {
+    if let Some(name) = key.strip_prefix(names::KEYS_START) {
         return format!("the dashboard has no action {name:?} whose key can be chosen");
+    }
+    match Alias::of(key) {
+        Some(Alias { key: Some(now), .. }) => return format!("{key} is called {now} here"),
+        Some(Alias { about, .. }) => return format!("{key} stands only in files: {about}"),
+        None => {}
     }
     match Setting::nearest(key) {
         Some(meant) => format!("there is no setting {key:?}; did you mean {meant}?"),

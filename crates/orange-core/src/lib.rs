@@ -31,6 +31,7 @@ pub mod timeline;
 pub mod turns;
 pub mod usage;
 pub mod verification;
+pub mod work;
 pub mod workflow;
 pub mod yaml;
 

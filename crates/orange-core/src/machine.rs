@@ -10,7 +10,7 @@ use crate::history::payload::{StatusMoved, TaskCreated};
 use crate::history::{ArchiveSection, Event, EventType};
 use crate::task::{BadValue, Field, FieldMap, Status, Task};
 use crate::workflow::{
-    Actor, By, Condition, Hook, Intent, Transition, Trigger, Workflow, hooks_for,
+    Actor, By, Condition, Hook, Intent, Kind, Transition, Trigger, Workflow, hooks_for, info_for,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -43,8 +43,8 @@ pub struct Facts {
     pub check_returns: bool,
     /// Why the Review section gives no verdict ([`crate::review`]).
     pub review_problem: Option<String>,
-    /// Conditions of the phased workflow that its executor found met.
-    pub met: Vec<Condition>,
+    /// Of a phased task: whether the conditions about its execution are met. What nobody looked at is not.
+    pub execution: Vec<(Condition, Result<(), String>)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct Situation<'a> {
 pub struct Move {
     pub to: Status,
     pub trigger: Option<Trigger>,
+    /// The verb that asks; it stands for the words that its row wants to be said.
+    pub intent: Option<Intent>,
     /// A person overrides open dependencies and the missing review.
     pub force: bool,
 }
@@ -77,8 +79,28 @@ impl Move {
         Move {
             to,
             trigger: None,
+            intent: None,
             force: false,
         }
+    }
+
+    /// The move that this makes from where the task stands. None: it makes none there.
+    pub fn on(task: &Task, trigger: Trigger) -> Option<Move> {
+        let row = task
+            .rows()
+            .find(|row| row.who.iter().any(|by| by.when == Some(trigger)))?;
+        Some(Move {
+            trigger: Some(trigger),
+            ..Move::to(row.to)
+        })
+    }
+
+    /// The move of this verb, by the table of the task's workflow. None: it has no such verb.
+    pub fn for_intent(task: &Task, intent: Intent) -> Option<Move> {
+        Some(Move {
+            intent: Some(intent),
+            ..Move::to(destination(task, intent)?)
+        })
     }
 }
 
@@ -138,7 +160,9 @@ fn open_to(row: &Transition, actor: Actor, wish: Move) -> bool {
     row.entries_for(actor).any(|entry| match entry.when {
         None => true,
         Some(Trigger::FORCE) => wish.force,
-        Some(trigger) => wish.trigger == Some(trigger),
+        Some(trigger) => {
+            wish.trigger == Some(trigger) || wish.intent.is_some() && wish.intent == row.intent
+        }
     })
 }
 
@@ -310,10 +334,14 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
         | Condition::DecisionStored
         | Condition::RetriesLeft
         | Condition::RetriesSpent
-        | Condition::MergeNotBegun => demand(
-            facts.met.contains(&condition),
-            &format!("not met: {condition}"),
-        ),
+        | Condition::MergeNotBegun => {
+            let mut known = facts.execution.iter();
+            let found = known.find(|(known, _)| *known == condition);
+            found.map_or_else(
+                || Err(format!("not met: {condition}")),
+                |(_, met)| met.clone(),
+            )
+        }
     }
 }
 
@@ -341,8 +369,16 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
             .map_or(Value::Null, |reason| Value::from(reason.as_str()));
         event.set(Field::BlockedReason, reason);
     }
-    if situation.task.queued_at.is_some() {
+    let is_queued = situation.task.queued_at.is_some();
+    let stays_queued = match row.asks {
+        Some(asks) => asks,
+        None => is_queued && info_for(row.to, row.to_reason).kind == Kind::Waiting,
+    };
+    if is_queued && !stays_queued {
         event.set(Field::QueuedAt, Value::Null);
+    }
+    if stays_queued && !is_queued {
+        event.set(Field::QueuedAt, situation.now.to_string());
     }
     let applied = with_hooks(&mut event, &hooks, situation.task, situation.body);
     let event = event.with(StatusMoved {

@@ -238,6 +238,13 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The beginning of a text, at most so many bytes of it and no broken character.
+pub fn cut_at(text: &str, longest: usize) -> &str {
+    let mut ends = (0..=longest.min(text.len())).rev();
+    let end = ends.find(|end| text.is_char_boundary(*end));
+    text.get(..end.unwrap_or_default()).unwrap_or_default()
+}
+
 /// The beginning of a commit's name, as git shows it.
 pub fn short_commit(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)

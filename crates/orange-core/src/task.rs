@@ -5,6 +5,7 @@ use crate::choice;
 use crate::config::Permissions;
 use crate::id::Key;
 use crate::testing::TestingRequirements;
+use crate::workflow::{Kind, StatusInfo, info_for};
 use crate::yaml;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -21,7 +22,7 @@ pub use crate::workflow::{BlockedReason, Status};
 
 choice! {
     /// The workflows that a task can have.
-    pub enum WorkflowName ("workflow") { Interactive = "interactive" }
+    pub enum WorkflowName ("workflow") { Interactive = "interactive", Phased = "phased" }
 }
 
 choice! {
@@ -329,6 +330,7 @@ task_fields! {
     RequiresUiTesting requires_ui_testing: bool = false, UntilStart;
     TestingRequirements testing_requirements: TestingRequirements = TestingRequirements::default(), UntilStart;
     CurrentPhase current_phase: Option<String> = None, Guarded;
+    Gates gates: Map<String, Value> = Map::new(), Guarded;
     Workspace workspace: Option<String> = None, Guarded;
     TmuxSession tmux_session: Option<String> = None, Guarded;
     PrUrl pr_url: Option<String> = None, Guarded;
@@ -362,7 +364,22 @@ impl Task {
     /// Whether it starts by itself as soon as it can. `queued_at` alone says whether it is meant to; in the backlog it keeps that
     /// for later.
     pub fn is_queued(&self) -> bool {
-        !self.status.has_started() && self.queued_at.is_some() && self.queue == Queue::Active
+        !self.has_started() && self.queued_at.is_some() && self.queue == Queue::Active
+    }
+
+    /// The columns of its status.
+    pub fn status_info(&self) -> &'static StatusInfo {
+        info_for(self.status, self.blocked_reason)
+    }
+
+    /// Where it stands, as a sentence goes on after its name.
+    pub fn phrase(&self) -> String {
+        self.status_info().phrase_of(self.status)
+    }
+
+    /// An agent, a reviewer or a person has, or had, the task.
+    pub fn has_started(&self) -> bool {
+        self.status_info().kind != Kind::Waiting
     }
 
     /// The branch the work goes to; the caller knows the project's default.

@@ -1,8 +1,10 @@
 //! What agents used of a model: tokens, and what they cost as far as their harness says. A figure is that of a whole
 //! conversation so far, so that one which is resumed counts once.
 
-use crate::history::History;
+use crate::history::payload::IterationNote;
+use crate::history::{EventType, History};
 use crate::runs::runs;
+use crate::workflow::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -147,6 +149,10 @@ impl Spending {
     pub fn of(history: &History) -> Spending {
         let mut conversations: BTreeMap<String, Conversation> = BTreeMap::new();
         for run in runs(history) {
+            if run.role == Role::Executor {
+                // What its agents used is told by their iterations.
+                continue;
+            }
             let name = run.conversation.unwrap_or_else(|| run.id.clone());
             let conversation = conversations.entry(name).or_default();
             if run.end.is_none() && run.usage.is_none() {
@@ -165,6 +171,23 @@ impl Spending {
                     spending.silent |= conversation.silent;
                 }
                 (None, None) => spending.silent = true,
+            }
+        }
+        let mut iterations = BTreeMap::new();
+        let ended = history.events.iter();
+        for event in ended.filter(|event| event.kind == EventType::IterationEnded) {
+            if let Some(note) = IterationNote::of(event) {
+                // Told again where more of it became known: the last word counts.
+                let number = (note.phase.map(str::to_owned), note.iteration, note.kind);
+                iterations.insert(number, note.usage);
+            }
+        }
+        for usage in iterations.into_values() {
+            match usage.filter(|usage| !usage.is_empty()) {
+                Some(usage) => {
+                    spending.ended = Some(spending.ended.map_or(usage, |sum| sum.plus(usage)));
+                }
+                None => spending.silent = true,
             }
         }
         spending

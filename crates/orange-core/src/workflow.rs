@@ -20,6 +20,7 @@ macro_rules! row {
     (@to $status:ident) => { ($crate::workflow::Status::$status, None::<$crate::workflow::BlockedReason>) };
     (
         $from:tt => $to:tt, by [$($by:expr),+] $(, verb $intent:ident)? $(, notes_head: $notes:literal)?
+        $(, asks: $asks:literal)?
         $(, if [$($condition:ident),+])? $(, gate $gate:ident)? $(, then $hooks:tt)?
     ) => {
         $crate::workflow::Transition {
@@ -29,6 +30,7 @@ macro_rules! row {
             who: &[$($by),+],
             $(intent: Some($crate::workflow::Intent::$intent),)?
             $(notes_head: $notes,)?
+            $(asks: Some($asks),)?
             $(conditions: &[$($crate::workflow::Condition::$condition),+],)?
             $(gate: Some($crate::gate::Gate::$gate),)?
             $(hooks: hooks!($hooks),)?
@@ -61,6 +63,7 @@ macro_rules! status {
 
 mod hook;
 pub mod interactive;
+mod phase_status;
 pub mod phased;
 mod status;
 
@@ -68,6 +71,7 @@ use crate::choice;
 use crate::gate::Gate;
 use crate::task::{Task, WorkflowName};
 pub use hook::{Hook, HookEntry, Prompt, hooks_for};
+pub use phase_status::{AnswerStatus, Outcome, PhaseStatus};
 pub use status::{BlockedReason, BoardColumn, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
 
 choice! {
@@ -132,6 +136,29 @@ pub struct Trigger(pub &'static str);
 
 impl Trigger {
     pub const FORCE: Trigger = Trigger("force");
+    /// What people say about a phased task.
+    pub const RUN: Trigger = Trigger("run");
+    pub const RUN_FORCE: Trigger = Trigger("run --force");
+    pub const RESUME: Trigger = Trigger("resume");
+    pub const RETRY: Trigger = Trigger("retry");
+    pub const PAUSE: Trigger = Trigger("pause");
+    pub const APPROVE: Trigger = Trigger("approve");
+    pub const REJECT: Trigger = Trigger("reject");
+    pub const REWIND: Trigger = Trigger("rewind");
+    /// It counts as done without a merge.
+    pub const RESOLVE: Trigger = Trigger("resolve");
+    pub const NEW_WEIGHT: Trigger = Trigger("new weight");
+    /// What the engine sees of a phased task.
+    pub const DEPENDENCIES_OVER: Trigger = Trigger("last dependency over or removed");
+    pub const HUMAN_GATE: Trigger = Trigger("a human phase gate");
+    pub const UNDECIDED_GATE: Trigger = Trigger("an ai gate that cannot decide");
+    pub const NEEDS_ANSWER: Trigger = Trigger("the agent needs an answer");
+    pub const ORPHAN: Trigger = Trigger("orphan");
+    pub const SIGTERM: Trigger = Trigger("SIGTERM");
+    pub const PHASE_ALONE: Trigger = Trigger("run --phase is over");
+    pub const START_FAILED: Trigger = Trigger("start failed");
+    pub const NO_HARNESS: Trigger = Trigger("harness missing or logged out");
+    pub const PHASE_FAILED: Trigger = Trigger("a phase failed beyond its retries");
     pub const CRASH_LIMIT: Trigger = Trigger("crash limit");
     pub const CHECK_FAILED: Trigger = Trigger("check newly failed");
     pub const PR_MERGED: Trigger = Trigger("PR merged");
@@ -213,6 +240,9 @@ pub struct Transition {
     pub gate: Option<Gate>,
     /// The move speaks of the work as it is at a commit, which its event notes.
     pub notes_head: bool,
+    /// Whether the task is to go on by itself as soon as it can, or no more. None: a task that was to start and does not begin
+    /// with this move is still to.
+    pub asks: Option<bool>,
     pub hooks: &'static [HookEntry],
 }
 
@@ -226,6 +256,7 @@ const ROW: Transition = Transition {
     conditions: &[],
     gate: None,
     notes_head: false,
+    asks: None,
     hooks: &[],
 };
 
@@ -260,12 +291,14 @@ pub struct Workflow {
     pub transitions: &'static [Transition],
     /// Two crashes in one status and the task is stuck. 0 where no row asks for a number of crashes.
     pub crash_limit: u32,
+    /// Its tasks are executed by a plan of phases.
+    pub has_plans: bool,
 }
 
 impl Workflow {
     pub const NAMES: &[&str] = &[interactive::NAME, phased::NAME];
 
-    /// Both tables. Tasks have a [`WorkflowName`], which only names those that can be executed.
+    /// Both tables.
     pub fn all() -> [&'static Workflow; 2] {
         [&interactive::INTERACTIVE, &phased::PHASED]
     }
@@ -273,6 +306,7 @@ impl Workflow {
     pub fn named(name: WorkflowName) -> &'static Workflow {
         match name {
             WorkflowName::Interactive => &interactive::INTERACTIVE,
+            WorkflowName::Phased => &phased::PHASED,
         }
     }
 
@@ -320,6 +354,14 @@ impl Workflow {
             .filter(move |row| row.starts_at(status, reason))
     }
 
+    /// The status of a task that is created without saying another.
+    pub fn begins_as(&self) -> Status {
+        self.creations
+            .first()
+            .map(|row| row.status)
+            .unwrap_or_default()
+    }
+
     pub fn creation(&self, status: Status) -> Option<&Creation> {
         self.creations.iter().find(|row| row.status == status)
     }
@@ -331,12 +373,27 @@ impl Task {
         Workflow::named(self.workflow).rows_from(self.status, self.blocked_reason)
     }
 
-    /// Whether a person can do this where it stands, without --force.
+    /// Whether a person can do this where it stands, without --force and without another word for it.
     pub fn offers(&self, intent: Intent) -> bool {
+        let is_plain =
+            |by: &By| by.when != Some(Trigger::FORCE) && by.when != Some(Trigger::RESOLVE);
         self.rows().any(|row| {
             let mut entries = row.entries_for(Actor::Human);
-            row.intent == Some(intent) && entries.any(|by| by.when != Some(Trigger::FORCE))
+            row.intent == Some(intent) && entries.any(is_plain)
         })
+    }
+
+    /// A task that stands there, in the workflow that has this status, and of which nothing else is known.
+    pub fn standing_at(status: Status, blocked_reason: Option<BlockedReason>) -> Task {
+        let mut workflows = WorkflowName::ALL.iter().copied();
+        let workflow = workflows.find(|name| Workflow::named(*name).has(status));
+        let task = Task::default();
+        Task {
+            status,
+            blocked_reason,
+            workflow: workflow.unwrap_or(task.workflow),
+            ..task
+        }
     }
 
     /// Whether it moves on by itself when its children are over.

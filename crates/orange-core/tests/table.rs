@@ -270,7 +270,13 @@ fn wishes(to: Status) -> Vec<Move> {
     ];
     triggers
         .into_iter()
-        .flat_map(|trigger| [false, true].map(|force| Move { to, trigger, force }))
+        .flat_map(|trigger| {
+            [false, true].map(|force| Move {
+                trigger,
+                force,
+                ..Move::to(to)
+            })
+        })
         .collect()
 }
 

@@ -4,7 +4,9 @@
 
 pub(crate) mod agents;
 pub(crate) mod delegation;
+pub(crate) mod executor;
 pub(crate) mod failures;
+mod local_branch;
 pub(crate) mod merge;
 pub(crate) mod messages;
 pub(crate) mod notify;
@@ -22,8 +24,8 @@ use orange_core::prompt::PromptName;
 use orange_core::workflow::{Hook, Role};
 use orange_core::{Text, text};
 
-/// Why a hook of a workflow that is not built yet is left alone.
-const NOT_YET: &str = "this version of orange has no phased workflow";
+/// Why a hook of a step that is not built yet is left alone.
+const NOT_YET: &str = "this version of orange does not finalize";
 
 /// Why a hook is not carried out any more.
 const SUPERSEDED: &str = "the journal lost its end; the task may have moved on since";
@@ -62,19 +64,19 @@ fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Result<Vec<Event>> {
             vec![completed(call)]
         }
         Hook::DeleteRemoteBranch => {
-            vec![completed(call).because(remote_branch::delete_remote_branch(tx)?)]
+            vec![completed(call).because(remote_branch::delete_branches(tx)?)]
         }
         Hook::Verify => verify::begin(tx)?,
         Hook::IncrementReviewRound
         | Hook::ResetReviewRound
         | Hook::ArchiveReview
         | Hook::ArchiveHandoff => vec![completed(call)],
-        Hook::Classify
-        | Hook::WritePlan
-        | Hook::StartExecutor
-        | Hook::StopExecutor
-        | Hook::CommitWip
-        | Hook::StartFinalize => vec![skipped(call, NOT_YET)],
+        Hook::Classify => executor::classify(tx)?,
+        Hook::WritePlan => executor::write_plan(tx)?,
+        Hook::StartExecutor => executor::start(tx)?,
+        Hook::StopExecutor => executor::stop(tx)?,
+        Hook::CommitWip => executor::commit_wip(tx)?,
+        Hook::StartFinalize => vec![skipped(call, NOT_YET)],
     })
 }
 

@@ -10,7 +10,7 @@ use crate::runs::Source;
 use crate::store::Place;
 use crate::store::locks::STARTING;
 use crate::workspaces::pool_file::Slot;
-use crate::{checks, git, rules, seal_checks, sessions, settings, trash, workspaces};
+use crate::{checks, execution, git, rules, seal_checks, sessions, settings, trash, workspaces};
 use orange_agents::marks::review_mark;
 use orange_core::evidence::Evidence;
 use orange_core::history::payload::{HookEnded, MergeAttempt, StatusMoved, TaskMerged};
@@ -67,9 +67,20 @@ pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Resul
             }
             Condition::VerifyOver => facts.verifying = check_of(call, task)?,
             Condition::CheckReturns => facts.check_returns = checks::check_returns(call, task)?,
+            Condition::AgentFree => {
+                let limit = limit_reached_beside(call, task)?;
+                facts
+                    .execution
+                    .push((*condition, limit.map_or(Ok(()), Err)));
+            }
             // The task itself says it; of a review, whoever has the body asks ([`review_problem`]).
             _ => {}
         }
+    }
+    execution::facts(call, task, conditions, &mut facts)?;
+    if execution::has_plan(task) && conditions.contains(&Condition::AgentFree) {
+        let met = limit_reached_beside(call, task)?.map_or(Ok(()), Err);
+        facts.execution.push((Condition::AgentFree, met));
     }
     Ok(facts)
 }
@@ -417,22 +428,38 @@ pub(crate) fn is_without_work(
 
 /// Why no agent more may run.
 pub(crate) fn limit_reached(call: &Call) -> Result<Option<String>> {
+    limit_reached_by(call, at_work(call).len())
+}
+
+/// The same for a task that may be among them.
+pub(crate) fn limit_reached_beside(call: &Call, task: &Task) -> Result<Option<String>> {
+    let mut others = at_work(call);
+    if let Some(place) = place_of(call, task)? {
+        others.remove(&place.name);
+    }
+    limit_reached_by(call, others.len())
+}
+
+fn limit_reached_by(call: &Call, running: usize) -> Result<Option<String>> {
     let limit = settings::config(call)?.agents.limit as usize;
-    let running = running_workers(call);
     Ok((running >= limit)
         .then(|| format!("{running} agents are running, and `agents.limit` allows {limit}")))
 }
 
-/// Workers alive or about to be, over all projects.
+/// Workers and executors alive or about to be, over all projects.
 pub fn running_workers(call: &Call) -> usize {
+    at_work(call).len()
+}
+
+/// The names of the folders of their tasks.
+fn at_work(call: &Call) -> HashSet<String> {
     let workers = crate::runs::all(call.store.home())
         .into_iter()
         .filter_map(|run| {
-            let spec = run.spec().filter(|spec| spec.role == Role::Worker)?;
+            let spec = run.spec().filter(|spec| spec.role != Role::Reviewer)?;
             run.is_alive().then(|| call.store.place(&spec.folder).name)
         });
-    let tasks: HashSet<String> = workers.chain(starting(call, true)).collect();
-    tasks.len()
+    workers.chain(starting(call, true)).collect()
 }
 
 /// Tasks that a process is starting right now; or those whose process has ended.

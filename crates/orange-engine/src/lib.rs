@@ -9,6 +9,7 @@ pub mod checks;
 pub mod disk;
 mod effects;
 pub mod event_log;
+mod execution;
 pub mod facts;
 mod field_checks;
 pub mod find;
@@ -16,6 +17,7 @@ mod home;
 pub mod home_record;
 mod keys;
 pub mod maintenance;
+pub mod phases;
 pub mod prompt;
 pub mod recovery;
 pub mod rescue;
@@ -33,7 +35,7 @@ pub mod workspaces;
 pub use call::{Call, Caller, Settings};
 pub use home::Home;
 pub use orange_agents::{
-    agent_run, errand, harness, headless, occupants, person_environment, runs,
+    agent_run, errand, executor_run, harness, headless, occupants, person_environment, runs,
 };
 pub(crate) use orange_agents::{logins, screen_tail, versions};
 pub use orange_git as git;

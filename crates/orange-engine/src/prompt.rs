@@ -1,6 +1,7 @@
 //! What agents are told: a repository's own prompt as the base commit has it, else the one that comes with Orange.
 //! A prompt that cannot be used keeps no task from starting; it is said, and Orange's own takes its place.
 
+pub(crate) mod phase;
 pub mod values;
 
 use crate::call::{self, Call};
@@ -8,6 +9,7 @@ use crate::error::{Result, err};
 use crate::git::committed::{Committed, Unreadable};
 use crate::git::short;
 use crate::rules::{self, rules_commit};
+use crate::settings;
 use orange_core::prompt::{PromptName, Template, Values};
 use orange_core::task::Task;
 use serde::{Serialize, Serializer};
@@ -105,10 +107,22 @@ pub struct PromptText<'a> {
 
 /// The prompt of a task, as the commit has it that its rules come from.
 pub fn prompt_source(call: &Call, task: &Task, name: PromptName) -> Result<PromptSource> {
+    source_of(call, task, name, None)
+}
+
+/// `template`: the prompt that a plan names.
+fn source_of(
+    call: &Call,
+    task: &Task,
+    name: PromptName,
+    template: Option<&str>,
+) -> Result<PromptSource> {
     let project = call::registered(call, &task.project)?;
     let commit = rules_commit::rules_commit(call, &project, task)?;
-    let files = rules::base_files(&project.path, &commit, &[name.path()])?;
-    source_in(&files, &commit, name)
+    let folder = settings::prompts_folder(call, &project, &commit)?;
+    let paths = name.paths(&folder, template);
+    let files = rules::base_files(&project.path, &commit, &paths)?;
+    source_in(&files, &commit, name, &paths)
 }
 
 /// Exactly what an agent of the task is told. `message`: a person's words; `missing`: what the agent still owes
@@ -132,6 +146,22 @@ pub fn prompt_for(
     Ok(source.template.render(&values))
 }
 
+/// What the agent of a phase is told. A plan may name another prompt than that of the phase's type.
+pub(crate) fn prompt_of_phase(
+    call: &Call,
+    task: &Task,
+    name: PromptName,
+    template: Option<&str>,
+    fill: impl FnOnce(Values) -> Values,
+) -> Result<String> {
+    let source = source_of(call, task, name, template)?;
+    if let Some(unusable) = &source.unusable {
+        call.notice(format!("{unusable}; Orange's own prompt is used instead"));
+    }
+    let values = fill(values::prompt_values(call, task)?);
+    Ok(source.template.render(&values))
+}
+
 /// The same with a person's words even where a repository's own prompt has no place for them.
 pub(crate) fn prompt_with_message(
     call: &Call,
@@ -147,13 +177,17 @@ pub(crate) fn prompt_with_message(
     })
 }
 
-/// The repository's own, if it is there and can be used.
+/// The repository's own, the first of these files that is there, if it can be used.
 pub(crate) fn source_in(
     files: &Committed<'_>,
     commit: &str,
     name: PromptName,
+    paths: &[String],
 ) -> Result<PromptSource> {
-    let path = name.path();
+    let is_there = |path: &&String| files.paths().any(|there| there == path.as_str());
+    let Some(path) = paths.iter().find(is_there).cloned() else {
+        return built_in(name, None);
+    };
     let unusable = |line: Option<usize>, reason: String| {
         let unusable = Unusable {
             commit: commit.to_owned(),

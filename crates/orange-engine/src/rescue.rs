@@ -2,6 +2,7 @@
 //! plain copies of what git cannot hold. Neither the index nor a file of the worktree is touched. Whatever resets, cleans or removes
 //! a worktree calls `save` first; `restore.rs` puts work back.
 
+pub mod branch;
 pub mod nested;
 pub mod note;
 pub mod raw;
@@ -216,12 +217,7 @@ pub(crate) struct Tree {
 
 /// Puts the copies and the commit under the first free name of this time.
 fn keep(worktree: &Worktree, tree: &Tree, mut note: Note, mut staging: Staging) -> Result<Rescue> {
-    let time = note::name_of(note.time);
-    for attempt in 1..=MOST_AT_ONCE {
-        let name = match attempt {
-            1 => time.clone(),
-            later => format!("{time}-{later}"),
-        };
+    for name in names(note.time) {
         // The copies first: a ref must never speak of something that is not there.
         if !staging.is_empty() {
             if !staging.place(&name)? {
@@ -242,7 +238,21 @@ fn keep(worktree: &Worktree, tree: &Tree, mut note: Note, mut staging: Staging) 
             });
         }
     }
-    Err(err!(Busy, "{MOST_AT_ONCE} rescues of {time} are there already").hint("try again"))
+    Err(too_many(note.time))
+}
+
+/// What a rescue of this time may be called.
+fn names(time: Timestamp) -> impl Iterator<Item = String> {
+    let time = note::name_of(time);
+    (1..=MOST_AT_ONCE).map(move |attempt| match attempt {
+        1 => time.clone(),
+        later => format!("{time}-{later}"),
+    })
+}
+
+fn too_many(time: Timestamp) -> crate::error::Error {
+    let time = note::name_of(time);
+    err!(Busy, "{MOST_AT_ONCE} rescues of {time} are there already").hint("try again")
 }
 
 const MOST_AT_ONCE: u32 = 1000;

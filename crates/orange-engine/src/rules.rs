@@ -34,26 +34,71 @@ pub struct Commands {
     pub teardown: Vec<String>,
     /// What checks a commit that was handed over.
     pub verify: Vec<String>,
+    /// What looks for lint errors, and what measures coverage.
+    pub lint: Vec<String>,
+    pub coverage: Vec<String>,
+    /// Criteria and MCP servers of the repository's plans.
+    pub plans: Vec<String>,
 }
 
 impl Commands {
     pub fn is_empty(&self) -> bool {
-        let all = [&self.setup, &self.teardown, &self.verify];
-        all.iter().all(|commands| commands.is_empty())
+        self.kinds().all(|(_, commands)| commands.is_empty())
+    }
+
+    /// The lists, with the words for them.
+    pub fn kinds(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
+        let Commands {
+            setup,
+            teardown,
+            verify,
+            lint,
+            coverage,
+            plans,
+        } = self;
+        [
+            ("setup", setup),
+            ("teardown", teardown),
+            ("verify", verify),
+            ("lint", lint),
+            ("coverage", coverage),
+            ("plan", plans),
+        ]
+        .into_iter()
+    }
+
+    /// Those that make a workspace ready and clear it.
+    pub fn of_workspace(&self) -> Commands {
+        Commands {
+            setup: self.setup.clone(),
+            teardown: self.teardown.clone(),
+            ..Commands::default()
+        }
     }
 
     /// What is agreed to separately: a check that was added takes no workspace away from anybody.
     pub(crate) fn parts(&self) -> impl Iterator<Item = Commands> {
-        let verify = Commands {
-            verify: self.verify.clone(),
-            ..Commands::default()
-        };
-        let workspace = Commands {
-            verify: Vec::new(),
-            ..self.clone()
-        };
-        let parts = [workspace, verify].into_iter();
-        parts.filter(|part| !part.is_empty())
+        let none = Commands::default;
+        let parts = [
+            self.of_workspace(),
+            Commands {
+                verify: self.verify.clone(),
+                ..none()
+            },
+            Commands {
+                lint: self.lint.clone(),
+                ..none()
+            },
+            Commands {
+                coverage: self.coverage.clone(),
+                ..none()
+            },
+            Commands {
+                plans: self.plans.clone(),
+                ..none()
+            },
+        ];
+        parts.into_iter().filter(|part| !part.is_empty())
     }
 
     /// What a consent is bound to: the exact commands, which of them are for setup, and their order.
@@ -64,10 +109,13 @@ impl Commands {
             (b's', &self.setup),
             (b't', &self.teardown),
             (b'v', &self.verify),
+            (b'l', &self.lint),
+            (b'c', &self.coverage),
+            (b'p', &self.plans),
         ];
         for (kind, commands) in kinds {
             // What was agreed to before there was such a kind stays agreed to.
-            if kind == b'v' && commands.is_empty() {
+            if !matches!(kind, b's' | b't') && commands.is_empty() {
                 continue;
             }
             hash.update([kind]);
@@ -96,6 +144,9 @@ pub struct Rules {
     pub timeout: Duration,
     /// The check of a commit that was handed over: the repository's commands, then the user's.
     pub verify: Vec<String>,
+    /// What looks for lint errors, and what measures coverage; in the same order.
+    pub lint: Vec<String>,
+    pub coverage: Vec<String>,
     /// For each of these.
     pub verify_timeout: Duration,
     /// The part of the commands that came with the repository.
@@ -135,6 +186,8 @@ impl Rules {
             teardown: both(&theirs.teardown, &own.teardown),
             timeout: own.timeout.or(theirs.timeout).unwrap_or(DEFAULT_TIMEOUT),
             verify: both(&theirs.verify, &own.verify),
+            lint: both(&theirs.lint, &own.lint),
+            coverage: both(&theirs.coverage, &own.coverage),
             verify_timeout: own
                 .verify_timeout
                 .or(theirs.verify_timeout)
@@ -143,6 +196,9 @@ impl Rules {
                 setup: theirs.setup,
                 teardown: theirs.teardown,
                 verify: theirs.verify,
+                lint: theirs.lint,
+                coverage: theirs.coverage,
+                plans: layer.commands_of_plans(),
             },
             ignored: layer.ignored,
         })
@@ -153,6 +209,8 @@ impl Rules {
         self.setup.drain(..self.foreign.setup.len());
         self.teardown.drain(..self.foreign.teardown.len());
         self.verify.drain(..self.foreign.verify.len());
+        self.lint.drain(..self.foreign.lint.len());
+        self.coverage.drain(..self.foreign.coverage.len());
         self.foreign = Commands::default();
         self
     }
@@ -408,6 +466,18 @@ mod tests {
             commands(&["", "a"], &[]),
             Commands {
                 verify: vec!["a".into()],
+                ..Commands::default()
+            },
+            Commands {
+                lint: vec!["a".into()],
+                ..Commands::default()
+            },
+            Commands {
+                coverage: vec!["a".into()],
+                ..Commands::default()
+            },
+            Commands {
+                plans: vec!["a".into()],
                 ..Commands::default()
             },
         ];

@@ -17,7 +17,7 @@ use orange_core::history::History;
 use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task};
 use orange_core::usage::Usage;
-use orange_core::workflow::{Role, WaitsFor};
+use orange_core::workflow::{Role, WaitsFor, Workflow};
 use orange_sys::programs::located;
 use std::collections::HashMap;
 
@@ -37,8 +37,16 @@ impl SessionState {
     /// What is alive, where the task stands, and whether it was ever given a session.
     pub fn of(alive: bool, status: Option<Status>, has_session: bool) -> SessionState {
         let expected = status.is_some_and(|status| {
-            let waits_for = status.info().waits_for;
-            status.is_active() && matches!(waits_for, WaitsFor::Agent | WaitsFor::Person)
+            let waits = match status.info().waits_for {
+                WaitsFor::Agent => true,
+                // A worker waits in its window; an executor has ended.
+                WaitsFor::Person => {
+                    let task = Task::standing_at(status, None);
+                    !Workflow::named(task.workflow).has_plans
+                }
+                WaitsFor::Engine | WaitsFor::Nobody => false,
+            };
+            status.is_active() && waits
         });
         match (alive, expected && has_session) {
             (true, _) => SessionState::Alive,

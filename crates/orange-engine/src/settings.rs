@@ -114,9 +114,17 @@ fn config_at(call: &Call, project: &Project, commit: Result<String>) -> Result<C
         return Ok(config(call)?.clone());
     };
     let mut config = Config::default();
-    loaded(call)?.user.apply(&mut config);
+    let user = &loaded(call)?.user;
+    user.apply(&mut config);
     match rules::layer_at(&project.path, &commit) {
-        Ok((layer, _)) => layer.apply_over_user(&mut config),
+        Ok((layer, _)) => {
+            config = Config::default();
+            layer.apply_under_user(&mut config);
+            user.apply(&mut config);
+            for ignored in layer.apply_over_user(&mut config) {
+                tracing::warn!(project = project.name, "{}, {ignored}", rules::CONFIG);
+            }
+        }
         Err(error) if error.code == Code::Damaged => call.notice(format!(
             "project {}: {}; your own settings count",
             project.name, error.message
@@ -126,6 +134,16 @@ fn config_at(call: &Call, project: &Project, commit: Result<String>) -> Result<C
     }
     outside::apply_overrides(call, &mut config)?;
     Ok(config)
+}
+
+/// Where a commit of a project has its prompts. What is wrong with settings is said by those who need more of them.
+pub(crate) fn prompts_folder(call: &Call, project: &Project, commit: &str) -> Result<String> {
+    let mut config = config(call).cloned().unwrap_or_default();
+    if let Ok((layer, _)) = rules::layer_at(&project.path, commit) {
+        layer.apply_over_user(&mut config);
+        outside::apply_overrides(call, &mut config)?;
+    }
+    Ok(config.prompts.directory)
 }
 
 /// Failed reviews before the task is stuck. Nobody asks before there is a review, and git need not be asked.

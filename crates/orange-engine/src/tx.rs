@@ -6,6 +6,7 @@ pub(crate) mod agents;
 pub(crate) mod commit;
 pub(crate) mod decide;
 pub(crate) mod deferred;
+pub(crate) mod execution;
 pub(crate) mod racing;
 pub(crate) mod refusal;
 pub(crate) mod retry;
@@ -168,9 +169,11 @@ pub(crate) fn opened(
     }
     tx.finish_hooks()?;
     tx.journal_rules()?;
+    tx.journal_execution()?;
     tx.take_failed_check()?;
     tx.judge_ended_runs()?;
     tx.make_deferred_move()?;
+    tx.follow_execution()?;
     tx.index()?;
     tx.conclude();
     tx.from = tx.task.status;
@@ -406,7 +409,8 @@ impl TaskTx<'_> {
         }
     }
 
-    fn mark(&mut self) -> Result<()> {
+    /// Lists the task as changing: should this process die, the next command, whichever it is, finishes what it began.
+    pub(crate) fn mark(&mut self) -> Result<()> {
         if !self.marked {
             self.call.store.mark(&self.place)?;
             self.marked = true;

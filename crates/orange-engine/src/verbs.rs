@@ -15,6 +15,7 @@ pub mod headless;
 pub mod merge;
 pub mod peek;
 pub mod permissions;
+pub mod phased;
 pub mod project;
 pub mod rename_branch;
 pub mod request_changes;

@@ -1,9 +1,11 @@
 //! What must hold for any bytes that Orange reads: one function per kind of file, which panics where it does not.
 //! `fuzz/` calls them with bytes that libFuzzer makes up, `tests/corpus.rs` with those that were kept.
 
+mod answer;
 mod artifact;
 mod config;
 mod history;
+mod plan;
 mod prompt;
 mod reconcile;
 mod reference;
@@ -11,9 +13,11 @@ mod sim_script;
 mod task_file;
 mod yaml;
 
+pub use answer::answer;
 pub use artifact::artifact;
 pub use config::config;
 pub use history::history;
+pub use plan::plan;
 pub use prompt::prompt;
 pub use reconcile::reconcile;
 pub use reference::reference;
@@ -26,9 +30,11 @@ pub type Check = fn(&[u8]);
 
 /// Every target by the name that its folder in `fuzz/corpus` has.
 pub const TARGETS: &[(&str, Check)] = &[
+    ("answer", answer),
     ("artifact", artifact),
     ("config", config),
     ("history", history),
+    ("plan", plan),
     ("prompt", prompt),
     ("reconcile", reconcile),
     ("reference", reference),
@@ -44,6 +50,8 @@ pub const READERS: &[Check] = &[
     |bytes| drop(str::from_utf8(bytes).map(orange_core::artifact::sections)),
     |bytes| drop(str::from_utf8(bytes).map(|text| orange_core::yaml::read(text, 0..text.len()))),
     sim_script,
+    |bytes| drop(str::from_utf8(bytes).map(orange_core::work::plan::Plan::parse)),
+    |bytes| drop(str::from_utf8(bytes).map(orange_core::work::answer::Answer::read)),
 ];
 
 /// An error about a line names one that the text has.

@@ -29,8 +29,10 @@ mod sim {
             role: Role::Worker,
             round: 1,
             attempt: 1,
+            phase: None,
+            iteration: 1,
         };
-        let steps = script.select(run).map(|list| list.steps);
+        let steps = script.select(&run).map(|list| list.steps);
         for step in steps.iter().flatten() {
             assert!(step.line >= 1);
         }

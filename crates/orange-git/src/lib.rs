@@ -4,6 +4,7 @@
 pub mod bare;
 pub mod branches;
 pub mod calls;
+pub mod checkpoint;
 pub mod committed;
 pub mod conflicts;
 pub mod contained;

@@ -125,24 +125,52 @@ impl Worktree {
         message: &str,
         now: Timestamp,
     ) -> Result<String> {
-        let mut parents = parents.to_vec();
-        while parents.len() > PARENTS {
-            let rest = parents.split_off(parents.len() - PARENTS);
-            parents.push(self.commit(tree, &rest, "rescue: further commits\n", now)?);
-        }
-        let date = format!("@{} +0000", now.as_second());
-        let mut git = self.git().by_orange(&date);
-        git = git.args(["commit-tree", tree, "-F", "-"]);
-        for parent in &parents {
-            git = git.args(["-p", parent]);
-        }
-        git.input(message).text()
+        commit_with(&|| self.git(), tree, parents, message, now)
     }
 
     /// What differs between two trees, path by path.
     pub fn changes(&self, from: &str, to: &str) -> Result<Vec<Difference>> {
         differences(&self.root, from, to)
     }
+}
+
+/// A commit of Orange's own in a repository that need not have a worktree.
+pub fn commit_in(
+    repository: &Path,
+    tree: &str,
+    parents: &[String],
+    message: &str,
+    now: Timestamp,
+) -> Result<String> {
+    let git = || Git::at(repository).quiet().settings(CAREFUL);
+    commit_with(&git, tree, parents, message, now)
+}
+
+fn commit_with(
+    git: &dyn Fn() -> Git,
+    tree: &str,
+    parents: &[String],
+    message: &str,
+    now: Timestamp,
+) -> Result<String> {
+    let mut parents = parents.to_vec();
+    while parents.len() > PARENTS {
+        let rest = parents.split_off(parents.len() - PARENTS);
+        parents.push(commit_with(
+            git,
+            tree,
+            &rest,
+            "rescue: further commits\n",
+            now,
+        )?);
+    }
+    let date = format!("@{} +0000", now.as_second());
+    let mut commit = git().by_orange(&date);
+    commit = commit.args(["commit-tree", tree, "-F", "-"]);
+    for parent in &parents {
+        commit = commit.args(["-p", parent]);
+    }
+    commit.input(message).text()
 }
 
 impl Git {

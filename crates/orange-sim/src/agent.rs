@@ -5,6 +5,7 @@ mod listening;
 
 use super::Settings;
 use super::events::Events;
+use super::headless::Talk;
 use super::input::{self, Input};
 use super::script::{Action, Step, WhichRun};
 use super::terminal::Terminal;
@@ -64,13 +65,23 @@ pub(super) struct Agent {
     pub(super) skipping: bool,
     steps_in_turn: usize,
     last_said: String,
-    /// All of what it said last, and why its turn failed: what a turn without a terminal gives.
-    answer_text: String,
-    failure: Option<String>,
+    /// How its turn failed, if it did.
+    end: TurnEnd,
     /// Turns of the script that an earlier process has played, and that are still to be passed over.
     pub(super) played: usize,
-    /// The answer to every question, where nobody is there to be asked.
-    pub(super) unasked: Option<bool>,
+    /// For a turn without a terminal. Nobody is there to be asked then.
+    pub(super) headless: Option<Talk>,
+}
+
+/// What became of a turn, for whoever asked for it without a terminal.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TurnEnd {
+    /// None: it went well.
+    pub(super) failure: Option<String>,
+    /// What kind of failure, in a word.
+    pub(super) kind: Option<String>,
+    /// When a usage limit ends.
+    pub(super) until: Option<String>,
 }
 
 impl Agent {
@@ -100,16 +111,18 @@ impl Agent {
             skipping: false,
             steps_in_turn: 0,
             last_said: String::new(),
-            answer_text: String::new(),
-            failure: None,
+            end: TurnEnd::default(),
             played: 0,
-            unasked: None,
+            headless: None,
         }
     }
 
-    /// What it said last and why it failed; None in the middle of a turn.
-    pub(super) fn ended_turn(&self) -> Option<(&str, Option<&str>)> {
-        (!self.in_turn).then_some((&self.answer_text, self.failure.as_deref()))
+    /// Says how its turn ended, where somebody asked for one; nothing in the middle of a turn.
+    pub(super) fn tell_end(&mut self) -> orange_sys::Result<()> {
+        match &mut self.headless {
+            Some(headless) if !self.in_turn => headless.end(&self.end),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Lives until something ends it; gives the exit code.
@@ -118,6 +131,7 @@ impl Agent {
             role,
             round,
             attempt,
+            ..
         } = self.run;
         self.show(&format!(
             "orange sim: {role}, round {round}, attempt {attempt}"
@@ -170,6 +184,13 @@ impl Agent {
         let mut about = json!({"index": place, "step": step.name, "line": step.line});
         self.events.write("step-begun", &about);
         self.steps_in_turn += 1;
+        let speaks = matches!(
+            step.action,
+            Action::Say(_) | Action::Answer(_) | Action::Use(_) | Action::EndTurn {}
+        );
+        if let Some(headless) = self.headless.as_ref().filter(|_| !speaks) {
+            headless.step(&step.name, step.line);
+        }
         self.children
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         // Escape at the very end of a turn has nothing to interrupt, and must not cost the next one.
@@ -209,8 +230,12 @@ impl Agent {
     ) -> Flow {
         self.show(&format!("! {text}"));
         self.in_turn = false;
-        self.failure = Some(text.to_owned());
         let until = limit.map(|limit| (Timestamp::now() + limit).to_string());
+        self.end = TurnEnd {
+            failure: Some(text.to_owned()),
+            kind: error.map(str::to_owned),
+            until: until.clone(),
+        };
         let about = json!({"text": text, "error": error, "until": until});
         self.events.write("turn-failed", &about);
         let options = [("error", error), ("until", until.as_deref())];
@@ -270,7 +295,9 @@ impl Agent {
     pub(super) fn say(&mut self, text: &str) {
         if let Some(line) = text.lines().rfind(|line| !line.trim().is_empty()) {
             self.last_said = line.to_owned();
-            text.clone_into(&mut self.answer_text);
+            if let Some(headless) = &self.headless {
+                headless.said(text);
+            }
         }
         self.show(text);
     }

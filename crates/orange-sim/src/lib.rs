@@ -35,6 +35,9 @@ pub struct Settings {
     /// None: the task's own.
     pub round: Option<u32>,
     pub attempt: u32,
+    /// The phase of a plan that it is asked for one turn in, and which of them.
+    pub phase: Option<String>,
+    pub iteration: u32,
     pub log: Option<PathBuf>,
     pub prompt: Option<String>,
     /// Signals are sent for this run only.
@@ -66,39 +69,40 @@ pub fn run(mut settings: Settings) -> Result<()> {
         role: settings.role,
         round: settings.round.or_else(in_task).unwrap_or(1).max(1),
         attempt: settings.attempt.max(1),
+        phase: settings.phase.take(),
+        iteration: settings.iteration.max(1),
     };
-    let (key, steps) = choose(settings.script.as_deref(), run)?;
+    let (key, steps) = choose(settings.script.as_deref(), &run)?;
     let events = Events::to(settings.log.as_deref())?;
     signals::watch(&events)
         .map_err(|error| err!(Failed, "signals cannot be watched: {}", plain(&error)))?;
     let headless = settings.headless.take();
-    let turns = headless.as_ref().map_or(Ok(0), Headless::turns)?;
+    let headless = headless.map(Headless::begin).transpose()?;
     let terminal = match headless {
         Some(_) => Terminal::none(settings.display),
         None => Terminal::take(settings.display),
     };
-    if let Some(headless) = &headless {
+    if headless.is_some() {
         settings.prompt = Some(Headless::prompt()?);
         settings.run_id = None;
-        headless.begin();
     }
     let list = (key.as_str(), steps.len());
-    events.write("started", &about(&settings, run, list, &terminal));
+    events.write("started", &about(&settings, &run, list, &terminal));
+    // The number of an iteration says where in the script a turn of a phase is.
+    let goes_on = run.phase.is_none();
     let mut agent = Agent::new(settings, run, terminal, events);
-    if let Some(headless) = &headless {
-        agent.played = turns;
-        agent.unasked = Some(headless.allows);
+    if let Some(headless) = headless {
+        agent.played = if goes_on { headless.turns() } else { 0 };
+        agent.headless = Some(headless);
     }
     let code = agent.live(&steps);
-    if let (Some(headless), Some((text, error))) = (&headless, agent.ended_turn()) {
-        headless.end(turns + 1, text, error)?;
-    }
+    agent.tell_end()?;
     drop(agent);
     std::process::exit(code)
 }
 
 /// The steps of this run. A script that says nothing of a role leaves it to the built-in one.
-fn choose(script: Option<&Path>, run: WhichRun) -> Result<(String, Vec<Step>)> {
+fn choose(script: Option<&Path>, run: &WhichRun) -> Result<(String, Vec<Step>)> {
     let select = |name: &str, source: &str| {
         let read = Script::read(source).map_err(|mut error| {
             error.message = format!("{name}: {}", error.message);
@@ -119,7 +123,7 @@ fn choose(script: Option<&Path>, run: WhichRun) -> Result<(String, Vec<Step>)> {
     Ok(select("the built-in script", BUILT_IN)?.unwrap_or_default())
 }
 
-fn about(settings: &Settings, run: WhichRun, list: (&str, usize), terminal: &Terminal) -> Value {
+fn about(settings: &Settings, run: &WhichRun, list: (&str, usize), terminal: &Terminal) -> Value {
     let prompt = settings.prompt.as_deref().unwrap_or_default();
     let hash = Sha256::digest(prompt.as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -127,6 +131,8 @@ fn about(settings: &Settings, run: WhichRun, list: (&str, usize), terminal: &Ter
         "role": run.role.as_str(),
         "round": run.round,
         "attempt": run.attempt,
+        "phase": run.phase,
+        "iteration": run.iteration,
         "task": std::env::var("ORANGE_TASK_ID").ok(),
         "run": settings.run_id,
         "list": list.0,

@@ -10,8 +10,8 @@ use orange_core::workflow::Role;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 pub(super) use values::{
-    Count, ExitCode, Ignored, InPlace, LineLength, MessageTexts, NotEmpty, OneCondition, Shell,
-    SignalName, Size, Statuses, Time, Times, Word,
+    Count, Dollars, ExitCode, Ignored, InPlace, LineLength, MessageTexts, NotEmpty, OneCondition,
+    Shell, SignalName, Size, Statuses, Time, Times, Tokens, Word,
 };
 
 /// What is played where no script is named.
@@ -29,17 +29,23 @@ pub(super) struct List {
     /// As it stands in the script: `reviewer round 2`.
     pub(super) key: String,
     role: Role,
+    /// Of a plan; only an executor asks for turns in phases.
+    phase: Option<String>,
     round: Option<u32>,
+    iteration: Option<u32>,
     attempt: Option<u32>,
     pub(super) steps: Vec<Step>,
 }
 
 /// Which run this is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WhichRun {
     pub(super) role: Role,
     pub(super) round: u32,
     pub(super) attempt: u32,
+    /// The phase of a plan that its turn is for.
+    pub(super) phase: Option<String>,
+    pub(super) iteration: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,6 +138,9 @@ pub(super) enum Action {
         /// So long a usage limit lasts.
         limit: Option<Time>,
     },
+    Answer(Answer),
+    /// Tokens that the turn uses, and what they cost.
+    Use(Only<Used>),
     #[serde(rename = "lose enter")]
     LoseEnter(Only<Option<Count>>),
     Flood(Flood),
@@ -217,6 +226,62 @@ pub(super) enum Condition {
     Command(Shell),
 }
 
+/// What an executor is answered at the end of a turn. Its status may be any word: wrong ones are rehearsed too.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answer {
+    #[serde(rename = "value")]
+    pub(super) status: Word,
+    pub(super) summary: Option<Text>,
+    pub(super) reason: Option<Text>,
+    pub(super) question: Option<Text>,
+    pub(super) artifact: Option<Text>,
+    #[serde(default)]
+    pub(super) touching: Vec<Text>,
+    /// As they stand in the script.
+    #[serde(default)]
+    pub(super) findings: Vec<Value>,
+    #[serde(default, rename = "as")]
+    pub(super) form: Form,
+    /// So long the answer is at least, all of it on one line.
+    pub(super) size: Option<Size>,
+}
+
+/// In which form an answer comes.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    /// Nothing but the object.
+    #[default]
+    Plain,
+    /// With sentences before and after it.
+    Prose,
+    /// In a code fence.
+    Fence,
+    /// After another one that does not count.
+    Twice,
+    /// Cut in the middle.
+    Broken,
+    /// With bytes that are no UTF-8.
+    Bytes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Used {
+    #[serde(default)]
+    pub(super) input: Tokens,
+    #[serde(default)]
+    pub(super) output: Tokens,
+    #[serde(default)]
+    pub(super) cache_read: Tokens,
+    #[serde(default)]
+    pub(super) cache_write: Tokens,
+    /// None: not told.
+    pub(super) cost: Option<Dollars>,
+    pub(super) model: Option<Word>,
+}
+
 /// A lot of output.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -240,16 +305,25 @@ pub(super) enum FloodKind {
 }
 
 impl Script {
-    /// The list for this run: of those that fit, the one that says most about it. A round says more than an attempt.
-    pub(super) fn select(self, run: WhichRun) -> Option<List> {
+    /// The list for this run: of those that fit, the one that says most about it. A phase says more than an iteration, that
+    /// more than a round, and a round more than an attempt.
+    pub(super) fn select(self, run: &WhichRun) -> Option<List> {
         let fits = |list: &List| {
             list.role == run.role
+                && (list.phase.is_none() || list.phase == run.phase)
+                && list
+                    .iteration
+                    .is_none_or(|iteration| iteration == run.iteration)
                 && list.round.is_none_or(|round| round == run.round)
                 && list.attempt.is_none_or(|attempt| attempt == run.attempt)
         };
         let says = |list: &List| {
-            let (round, attempt) = (list.round.is_some(), list.attempt.is_some());
-            2 * u8::from(round) + u8::from(attempt)
+            [
+                list.phase.is_some(),
+                list.iteration.is_some(),
+                list.round.is_some(),
+                list.attempt.is_some(),
+            ]
         };
         self.lists.into_iter().filter(fits).max_by_key(says)
     }

@@ -1,8 +1,11 @@
 //! Carries out one step.
 
+mod answer;
 mod commands;
 mod files;
 mod flood;
+
+pub(super) use answer::BAD_BYTES;
 
 use super::agent::{Agent, Flow, Stop, outside_answer};
 use super::program::Running;
@@ -151,6 +154,11 @@ impl Agent {
                 let error = error.as_ref().map(|error| error.0.as_str());
                 self.fail(&text, error, limit.as_ref().map(|limit| limit.0))
             }
+            Action::Answer(answer) => {
+                self.answer(answer);
+                Ok(())
+            }
+            Action::Use(Only { value }) => Ok(self.use_tokens(value)?),
             Action::LoseEnter(Only { value }) => {
                 self.typing.lose_enter = value.as_ref().map_or(1, |count| count.0.get());
                 Ok(())
@@ -205,6 +213,8 @@ impl Agent {
             Variable::Role => self.run.role.as_str().into(),
             Variable::Round => self.run.round.to_string(),
             Variable::Attempt => self.run.attempt.to_string(),
+            Variable::Phase => self.run.phase.clone().unwrap_or_default(),
+            Variable::Iteration => self.run.iteration.to_string(),
             Variable::Message => self.message.clone(),
             Variable::Prompt => prompt.to_owned(),
         }
@@ -289,8 +299,8 @@ impl Agent {
     }
 
     fn ask(&mut self, question: &str) -> Result<bool, Stop> {
-        if let Some(answer) = self.unasked {
-            return Ok(answer);
+        if let Some(headless) = &self.headless {
+            return Ok(headless.allows());
         }
         self.show(&format!("{question} (y/n)"));
         self.answer = None;

@@ -12,6 +12,8 @@ orange_core::choice! {
         Role = "role",
         Round = "round",
         Attempt = "attempt",
+        Phase = "phase",
+        Iteration = "iteration",
         Message = "message",
         Prompt = "prompt",
     }

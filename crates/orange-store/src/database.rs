@@ -1,10 +1,11 @@
 //! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, rules for agents,
-//! notifications, the key of seals. Only its owner can read it.
+//! notifications, the key of seals, executions of plans. Only its owner can read it.
 //! Versioned migrations, a copy before each, a backup once a day.
 
 mod consents;
 mod notified;
 mod permissions;
+mod phased;
 mod seals;
 
 use crate::index::{check, is_damage, user_version};
@@ -18,6 +19,7 @@ use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 pub use permissions::{NewRule, StoredRule};
+pub use phased::{Claim, Mark, StoredPlan, Unjournalled};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 pub use seals::JournalSeal;
@@ -93,6 +95,7 @@ CREATE TABLE permissions (
 CREATE INDEX permissions_of_projects ON permissions (project);
 CREATE INDEX permissions_unjournalled ON permissions (task_id) WHERE journalled = 0;
 ",
+    phased::SCHEMA,
 ];
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

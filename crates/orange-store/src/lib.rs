@@ -34,6 +34,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 pub use survey::Surveyor;
 
+/// The folder of a task, beside TASK.md, with what was said in its iterations.
+pub const TRANSCRIPTS: &str = "transcripts";
 /// The log in the home; those before it are numbered, `orange.log.1` being the newest.
 pub const LOG: &str = "orange.log";
 /// How many of those before it are kept.

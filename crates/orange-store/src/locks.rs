@@ -13,6 +13,8 @@ pub enum Lock<'a> {
     Queue,
     /// Of the check whose files have this name.
     Check(&'a str),
+    /// Of the task, by a name made of its folder, whose weight an errand finds out.
+    Classify(&'a str),
     /// Of a project.
     Merge(&'a str),
     Rescues,
@@ -48,6 +50,7 @@ impl Lock<'_> {
             Lock::Monitor => (Rank::Monitor, ".monitor.lock".into()),
             Lock::Queue => (Rank::Queue, ".queue.lock".into()),
             Lock::Check(name) => (Rank::Check, format!("verify/{name}.lock")),
+            Lock::Classify(name) => (Rank::Check, format!("classify/{name}.lock")),
             Lock::Merge(project) => (Rank::Merge, format!("tasks/{project}/.merge.lock")),
             Lock::Rescues => (Rank::Rescues, ".gc.lock".into()),
             Lock::Start => (Rank::Start, ".start.lock".into()),

@@ -4,6 +4,7 @@
 pub mod crash_points;
 pub mod environment;
 pub mod error;
+pub mod file_end;
 pub mod listing;
 pub mod lock_order;
 pub mod private;

@@ -39,6 +39,14 @@ pub fn create(path: &Path) -> io::Result<File> {
     options().write(true).create(true).truncate(true).open(path)
 }
 
+/// As [`create`], where somebody else may have put a link: what is there is removed, and nothing is written through it.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => options().write(true).create_new(true).open(path),
+    }
+}
+
 /// Makes an empty file unless there is one, for a library that would give it a mode of its own. Errors are left to
 /// whoever opens the file next.
 pub fn prepare(path: &Path) {

@@ -11,6 +11,7 @@ mod news;
 pub mod offered;
 mod overlays;
 mod overview;
+mod phases;
 mod rescues;
 mod results;
 pub mod rows;
@@ -64,23 +65,30 @@ pub enum Tab {
     Screen,
     File,
     Agents,
+    Phases,
 }
 
 impl Tab {
-    pub const ALL: [(Tab, &'static str); 5] = [
+    pub const ALL: [(Tab, &'static str); 6] = [
         (Tab::Timeline, "Timeline"),
         (Tab::Changes, "Changes"),
         (Tab::Screen, "Screen"),
         (Tab::File, "TASK.md"),
         (Tab::Agents, "Agents"),
+        (Tab::Phases, "Phases"),
     ];
 }
 
 /// The key that does what a text advises.
 fn key_of(action: &Action) -> Option<KeyAction> {
     Some(match action {
-        Action::AnswerQuestion { .. } | Action::AnswerInWords { .. } => KeyAction::Yes,
-        Action::Attach { .. } | Action::Spawn { .. } | Action::Respawn { .. } => KeyAction::Enter,
+        Action::AnswerQuestion { .. } | Action::AnswerInWords { .. } | Action::Approve { .. } => {
+            KeyAction::Yes
+        }
+        Action::Attach { .. }
+        | Action::Spawn { .. }
+        | Action::Respawn { .. }
+        | Action::Run { force: false, .. } => KeyAction::Enter,
         Action::Cancel {
             children: false, ..
         } => KeyAction::Cancel,
@@ -94,7 +102,9 @@ fn key_of(action: &Action) -> Option<KeyAction> {
             message: None,
             ..
         } => KeyAction::Merge,
-        Action::RequestChanges { .. } => KeyAction::No,
+        Action::RequestChanges { .. } | Action::Reject { .. } => KeyAction::No,
+        Action::Resume { .. } | Action::Retry { .. } => KeyAction::Pause,
+        Action::Rewind { .. } => KeyAction::Rewind,
         Action::Send { role: None, .. } => KeyAction::Message,
         Action::Shell { .. } => KeyAction::Shell,
         _ => return None,
@@ -157,6 +167,8 @@ pub struct App {
     pub(crate) texts: Texts,
     /// How far a text is scrolled.
     pub scroll: usize,
+    /// The phase that is selected among those of the task; None: the one that it is in.
+    phase: Option<String>,
     pub overlay: Option<Overlay>,
     pub message: Option<Message>,
     /// What runs on tasks, by their folders.
@@ -235,6 +247,7 @@ impl App {
             changes: ChangesTab::default(),
             texts: Texts::default(),
             scroll: 0,
+            phase: None,
             overlay: None,
             message: None,
             busy: BTreeMap::new(),
@@ -498,6 +511,7 @@ impl App {
         self.pause = 0;
         self.focus_problem = None;
         self.scroll = 0;
+        self.phase = None;
     }
 
     fn select(&mut self, folder: Option<String>) -> Vec<Effect> {

@@ -9,6 +9,7 @@ mod list;
 mod markdown;
 pub(crate) mod overlay;
 pub(crate) mod panel;
+mod phases;
 pub(crate) mod task;
 pub(crate) mod texts;
 
@@ -205,7 +206,18 @@ fn footer_keys(app: &App, width: usize) -> Vec<(KeyAction, Vec<Span<'static>>)> 
     if app.acts_on_marks() {
         keys = App::offered_for_marks();
     } else if app.view == View::Task {
-        keys.retain(|(action, _)| !matches!(action, KeyAction::View | KeyAction::Diff));
+        let is_among_phases = app.tab == Tab::Phases && app.selected_phase().is_some();
+        keys.retain(|(action, _)| match action {
+            KeyAction::View => is_among_phases,
+            KeyAction::Diff => is_among_phases,
+            KeyAction::Skip | KeyAction::Rewind => is_among_phases,
+            _ => true,
+        });
+        for (action, label) in &mut keys {
+            if *action == KeyAction::View {
+                *label = "transcript";
+            }
+        }
         if app.tab == Tab::Changes && !app.changes.files().is_empty() {
             let here = [
                 (KeyAction::Mark, "viewed"),

@@ -68,8 +68,8 @@ impl Theme {
 
     /// The sign of a row's status, and its colour.
     pub fn sign(self, row: &OverviewRow) -> (&'static str, Style) {
-        match row.status {
-            Some(status) => (status.info().icon, self.tone(status.info().tone)),
+        match row.info() {
+            Some(info) => (info.icon, self.tone(info.tone)),
             None => ("✗", self.trouble()),
         }
     }

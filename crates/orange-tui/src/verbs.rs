@@ -1,5 +1,6 @@
 //! The engine's verbs as the dashboard calls them, and what came of each in words.
 
+mod phased;
 mod rescue;
 
 use crate::app::Undo;
@@ -21,6 +22,7 @@ use orange_engine::verbs::create::{NewTask, create};
 use orange_engine::verbs::create_from;
 use orange_engine::verbs::delete::delete;
 use orange_engine::verbs::merge::{self, MergePlan, MergeWish};
+use orange_engine::verbs::phased::run::Again;
 use orange_engine::verbs::project::{UpdateProject, update_project};
 use orange_engine::verbs::request_changes::request_changes;
 use orange_engine::verbs::respawn::respawn;
@@ -31,6 +33,7 @@ use orange_engine::views::questions::questions_in_file;
 use orange_engine::views::results::OpenQuestion;
 use orange_engine::views::task;
 use orange_engine::{Call, Error, Result, err};
+use phased::is_phased;
 use std::time::Duration;
 
 /// How long an agent may take to hear an answer or a message.
@@ -53,6 +56,17 @@ pub enum Verb {
     Clarify(String, String),
     RequestChanges(String),
     TakeBack(String),
+    Approve(Gate),
+    Reject(Gate, String),
+    /// Ends the executor of a task.
+    Pause,
+    /// Has its execution go on.
+    GoOn,
+    /// A phase, and why.
+    Skip(String, String),
+    Rewind(String),
+    /// The newest one of a phase.
+    Transcript(String),
     Send(Role, String),
     PlanMerge,
     Merge(Box<MergeWish>),
@@ -85,6 +99,13 @@ impl Verb {
             Verb::Answer(..) | Verb::Clarify(..) => "answer",
             Verb::RequestChanges(_) => "changes",
             Verb::TakeBack(_) => "take back",
+            Verb::Approve(_) => "approve",
+            Verb::Reject(..) => "reject",
+            Verb::Pause => "pause",
+            Verb::GoOn => "go on",
+            Verb::Skip(..) => "skip",
+            Verb::Rewind(_) => "rewind",
+            Verb::Transcript(_) => "transcript",
             Verb::Send(..) => "message",
             Verb::PlanMerge | Verb::PlanMerges(_) | Verb::Merge(_) => "merge",
             Verb::ListRescues | Verb::ShowRescue(_) | Verb::RestoreRescue(_) => "rescue",
@@ -96,6 +117,13 @@ impl Verb {
             Verb::WithMode(_, _, verb) => verb.name(),
         }
     }
+}
+
+/// A phase that a person decides about, as they saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    pub phase: String,
+    pub attempt: u32,
 }
 
 /// A merge of one of several tasks: what it would be, or why it cannot be.
@@ -124,6 +152,11 @@ pub enum Outcome {
     Rescues(Vec<(String, String)>),
     Rescue {
         name: String,
+        lines: Vec<String>,
+    },
+    /// To be read.
+    Text {
+        title: String,
         lines: Vec<String>,
     },
     /// What became of several, and with which of them it was done.
@@ -230,6 +263,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             project: asked()?.project,
             verb: Box::new(verb),
         },
+        Verb::Start if is_phased(&asked()?) => phased::run(call, place(), Again::Run)?,
         Verb::Start => match start(call, place(), false)? {
             StartOutcome::Started(changed) => moved(&changed),
             StartOutcome::Queued(task, why) => {
@@ -276,6 +310,13 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             moved(&answer_clarification(call, &view, &words)?)
         }
         Verb::RequestChanges(words) => moved(&request_changes(call, place(), &words)?),
+        Verb::Approve(gate) => phased::approve(call, place(), &gate)?,
+        Verb::Reject(gate, words) => phased::reject(call, place(), &gate, &words)?,
+        Verb::Pause => phased::pause(call, place())?,
+        Verb::GoOn => phased::run(call, place(), Again::Resume)?,
+        Verb::Skip(phase, why) => phased::skip(call, place(), &phase, &why)?,
+        Verb::Rewind(phase) => phased::rewind(call, place(), &phase)?,
+        Verb::Transcript(phase) => phased::transcript(call, place(), &phase)?,
         Verb::TakeBack(words) => take_back(call, folder, words)?,
         Verb::Send(role, words) => {
             let (task, sent) = send(call, place(), role, &words, false, TIMEOUT)?;

@@ -4,7 +4,7 @@ mod suggestions;
 
 use crate::commands::{
     agent, completions, config, dashboard, demo, doctor, gc, harness, headless, help, inbox, log,
-    man, permissions, project, prompt, run, search, sim, status, task, watch, workflow, workspace,
+    man, permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
 use crate::help::{groups, of_tasks};
@@ -145,7 +145,6 @@ pub(crate) enum Command {
     Config(config::ConfigCommand),
     Doctor(doctor::DoctorArgs),
     Gc(gc::GcArgs),
-    Run(run::RunArgs),
     Watch(watch::WatchArgs),
     Dashboard(dashboard::DashboardArgs),
     Inbox(inbox::InboxArgs),
@@ -168,6 +167,8 @@ pub(crate) enum Command {
     Signal(agent::SignalArgs),
     #[command(hide = true)]
     RunAgent(agent::RunAgentArgs),
+    #[command(hide = true)]
+    RunPhases(agent::RunPhasesArgs),
     #[command(hide = true, subcommand)]
     Errand(agent::Errand),
 }

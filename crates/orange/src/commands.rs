@@ -17,7 +17,6 @@ pub(crate) mod permissions;
 pub(crate) mod program;
 pub(crate) mod project;
 pub(crate) mod prompt;
-pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod sim;
 pub(crate) mod status;
@@ -39,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
             | Command::Sim(_)
             | Command::Demo(_)
             | Command::RunAgent(_)
+            | Command::RunPhases(_)
             | Command::Errand(_)
             | Command::Signal(_)
     );
@@ -57,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Config(ref command) if config::without_home(command, cli.json) => Ok(()),
         Command::Demo(args) => demo::run(&args, cli.json),
         Command::RunAgent(args) => agent::run_agent(&args),
+        Command::RunPhases(args) => agent::run_phases(args),
         Command::Status(args) => status::run(&args, cli.json),
         Command::Errand(what) => agent::errand(&what),
         Command::Signal(args) => agent::signal(&args),
@@ -72,7 +73,6 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Headless(args) => headless::run(&open()?, &args),
         Command::Search(args) => search::run(&open()?, &args),
         Command::New(args) => task::create::run_new(&open()?, *args),
-        Command::Run(args) => run::run(&open()?, &args),
         Command::Log(args) => log::run(&open()?, &args),
         Command::Watch(args) => watch::run(&open()?, &args),
         Command::Dashboard(args) => dashboard::run(&open()?, &args),

@@ -3,6 +3,7 @@
 //! Nobody wants messages in the middle of a command line: whatever goes wrong, there is just nothing to offer.
 
 mod permissions;
+mod phases;
 mod rescues;
 mod settings;
 mod tasks;
@@ -18,6 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 pub(crate) use permissions::rules;
+pub(crate) use phases::{gates, phases};
 pub(crate) use rescues::rescues;
 pub(crate) use settings::{assignments, keys, keys_in_file, setting_values};
 pub(crate) use tasks::{Wanted, tasks};

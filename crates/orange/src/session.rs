@@ -93,7 +93,11 @@ impl Session {
 
     /// For Orange itself, away from any terminal.
     pub(crate) fn for_errand() -> Result<Session> {
-        let home = home()?;
+        Session::for_executor(home()?)
+    }
+
+    /// The same for a home that is named.
+    pub(crate) fn for_executor(home: PathBuf) -> Result<Session> {
         let call = call(home.clone(), Caller::Engine, Vec::new())?;
         home_record::refuse_copy(&call)?;
         start_log(&call)?;
@@ -267,10 +271,11 @@ fn readable_variables() -> impl Iterator<Item = (String, String)> {
 }
 
 fn variables() -> Vec<Override> {
-    let named = Setting::all()
+    // No variable has room for a name.
+    let plain = Setting::all()
         .iter()
-        .filter(|setting| setting.section() != "harness");
-    let said = named.filter_map(|setting| {
+        .filter(|setting| !setting.is_of_names());
+    let said = plain.filter_map(|setting| {
         let value = std::env::var(Config::variable(setting.key)).ok()?;
         // It was a variable before it was a setting: loud or quiet letters, and empty as if it were unset.
         let value = match setting.key {

@@ -21,7 +21,7 @@ pub(crate) use size::size;
 use std::io::{IsTerminal, stderr, stdout};
 use std::os::fd::AsFd;
 pub(crate) use table::{Cell, Column, Table};
-pub(crate) use time::local;
+pub(crate) use time::{local, time_of_day};
 pub(crate) use wrap::{wrapped, wrapped_prose, wrapped_under};
 
 /// The width assumed where neither the terminal nor `COLUMNS` says anything.

@@ -1,10 +1,14 @@
-//! Finds the run that this process is part of, by `run-agent` among its ancestors. A cleaned or changed environment does
+//! Finds the run that this process is part of, by `run-agent` or `run-phases` among its ancestors. A cleaned or changed environment does
 //! not hide it.
 
 use super::{ProcessId, RunFolder};
 use crate::occupants::{command_line, own_line};
 use orange_core::workflow::Role;
 use std::path::Path;
+
+/// The commands that stay beside agents: that of a window with an agent in it, and that of an executor.
+pub const RUN_AGENT: &str = "run-agent";
+pub const RUN_PHASES: &str = "run-phases";
 
 /// The run that a process is part of, as the command line of its `run-agent` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +78,8 @@ fn look_alike(words: &[String]) -> Option<RunAbove> {
 }
 
 fn arguments_of(words: &[String]) -> Option<RunAbove> {
-    if words.get(1).map(String::as_str) != Some("run-agent") {
+    let verb = words.get(1).map(String::as_str);
+    if !verb.is_some_and(|verb| [RUN_AGENT, RUN_PHASES].contains(&verb)) {
         return None;
     }
     let role = value_of(words, "--role").and_then(|word| word.parse().ok());

@@ -1,10 +1,11 @@
 //! Processes of a run: told apart from others that got the same number later, found by their ancestors or by the
 //! run's tag in their environment, and ended with all they started.
 
+use super::{RUN_AGENT, RUN_PHASES};
 use crate::home_paths::HomePaths;
 use crate::occupants::command_line;
-use orange_sys::process::{ProcessId, Stat, pids};
-use rustix::process::Signal;
+use orange_sys::process::{ProcessId, Stat, pid_of, pids};
+use rustix::process::{Signal, WaitOptions, waitpid};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,27 @@ pub fn end_marked(
         found
     };
     end(find, reap)
+}
+
+/// Ends what runs below this process and did not when these did: what a child detached and left to it. No other thread
+/// may be waiting for a child meanwhile.
+pub fn end_strays(known: &[ProcessId]) -> bool {
+    let own = std::process::id();
+    let find = || {
+        let mut found = descendants(own);
+        found.retain(|process| !known.contains(process));
+        found
+    };
+    end(find, || reap_children(own))
+}
+
+/// Fetches the ends of those that have ended.
+fn reap_children(own: u32) {
+    let is_over =
+        |pid: &u32| Stat::of(*pid).is_some_and(|stat| stat.parent == own && stat.is_zombie);
+    for pid in pids().filter(is_over).filter_map(pid_of) {
+        let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+    }
 }
 
 /// The processes that carry the tag of a run of a home in their environment. A copy of the home has runs of the same
@@ -161,5 +183,5 @@ fn is_server(pid: u32) -> bool {
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     let words = command_line(pid);
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    name.starts_with(b"tmux") && has("@orange_task") && has("run-agent")
+    name.starts_with(b"tmux") && has("@orange_task") && (has(RUN_AGENT) || has(RUN_PHASES))
 }

@@ -75,6 +75,18 @@ pub struct CustomHarness {
 /// Harnesses of the user's own, by name.
 pub type CustomHarnesses = BTreeMap<String, CustomHarness>;
 
+/// What the user changes of a harness that Orange knows by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HarnessChange {
+    /// The program and its first arguments; empty: those that Orange knows.
+    pub command: Vec<String>,
+    /// For agents whose task and `agents.model` say nothing.
+    pub model: Option<String>,
+}
+
+/// These changes, by the harness's name.
+pub type HarnessChanges = BTreeMap<String, HarnessChange>;
+
 /// That there is no harness of a name, if there is none; `own` are those of the user's own.
 pub fn no_harness<'a>(name: &str, own: impl Iterator<Item = &'a str> + Clone) -> Option<String> {
     let known = || {

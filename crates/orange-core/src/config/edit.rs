@@ -2,7 +2,7 @@
 
 use super::layer::{BOM, unreadable};
 use super::values::no_sections;
-use super::{Mistake, Setting};
+use super::{Mistake, names};
 use crate::yaml::splice::Splicer;
 use crate::yaml::{self, Node};
 use serde_json::{Map, Value};
@@ -33,26 +33,14 @@ fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditE
     let layout = || EditError::Layout {
         key: key.to_owned(),
     };
-    let path = Setting::path(key);
-    let (&[section, ref outer @ ..], Some(_)) = (path.as_slice(), path.get(1)) else {
+    let path = names::path(key);
+    let Some((section, below)) = path.split_first().filter(|(_, below)| !below.is_empty()) else {
         return Err(layout());
     };
+    let section = *section;
     let before = read(text)?.unwrap_or_default();
     let mut settings = mapping(before.get(section)).ok_or_else(layout)?;
-    let is_there = match outer {
-        [group, name] => {
-            let mut of_group = mapping(settings.get(*group)).ok_or_else(layout)?;
-            let is_there = put(&mut of_group, name, value);
-            if of_group.is_empty() {
-                settings.shift_remove(*group);
-            } else {
-                settings.insert((*group).to_owned(), Value::Object(of_group));
-            }
-            is_there
-        }
-        [name, ..] => put(&mut settings, name, value),
-        [] => return Err(layout()),
-    };
+    let is_there = put(&mut settings, below, value).ok_or_else(layout)?;
     if !is_there {
         return Ok(text.to_owned());
     }
@@ -83,14 +71,26 @@ fn mapping(value: Option<&Value>) -> Option<Map<String, Value>> {
     }
 }
 
-/// Sets or takes out; false: there was nothing to take out.
-fn put(settings: &mut Map<String, Value>, name: &str, value: Option<&Value>) -> bool {
-    match value {
-        Some(value) => {
-            settings.insert(name.to_owned(), value.clone());
-            true
+/// Sets or takes out, and takes out the mappings that this empties; false: there was nothing to take out. None: something
+/// else stands where a mapping should be.
+fn put(settings: &mut Map<String, Value>, path: &[&str], value: Option<&Value>) -> Option<bool> {
+    match (path, value) {
+        ([name], Some(value)) => {
+            settings.insert((*name).to_owned(), value.clone());
+            Some(true)
         }
-        None => settings.shift_remove(name).is_some(),
+        ([name], None) => Some(settings.shift_remove(*name).is_some()),
+        ([group, below @ ..], value) => {
+            let mut of_group = mapping(settings.get(*group))?;
+            let is_there = put(&mut of_group, below, value)?;
+            if of_group.is_empty() {
+                settings.shift_remove(*group);
+            } else {
+                settings.insert((*group).to_owned(), Value::Object(of_group));
+            }
+            Some(is_there)
+        }
+        ([], _) => None,
     }
 }
 
@@ -146,6 +146,19 @@ fn same_value(one: &Value, other: &Value) -> bool {
     one == other || is_empty(one) && is_empty(other)
 }
 
+/// Whether a list that becomes another one has a comment between its items, however deep it stands.
+fn loses_comment(text: &str, old: &Node, new: &Value) -> bool {
+    match old {
+        Node::Scalar { .. } => false,
+        _ if *new == old.to_json() => false,
+        Node::Sequence { span, items, .. } => has_comment_between(text, span.clone(), items),
+        Node::Mapping { entries, .. } => entries.iter().any(|entry| {
+            let new = new.get(&entry.key).unwrap_or(&Value::Null);
+            loses_comment(text, &entry.value, new)
+        }),
+    }
+}
+
 /// Is there a comment in a list, beside its items?
 fn has_comment_between(text: &str, span: Range<usize>, items: &[Node]) -> bool {
     let mut gap_start = span.start;
@@ -185,18 +198,8 @@ fn spliced(text: &str, section: &str, settings: &Value) -> Option<String> {
         return None;
     }
     // Nor does one between the items of a list survive a new list.
-    if let Some(Node::Mapping { entries, .. }) = old.map(|entry| &entry.value) {
-        let is_changed = |name: &str, value: &Node| settings.get(name) != Some(&value.to_json());
-        let loses_comment = entries.iter().any(|entry| match &entry.value {
-            Node::Sequence { span, items, .. } => {
-                is_changed(&entry.key, &entry.value)
-                    && has_comment_between(&whole, span.clone(), items)
-            }
-            _ => false,
-        });
-        if loses_comment {
-            return None;
-        }
+    if old.is_some_and(|entry| loses_comment(&whole, &entry.value, settings)) {
+        return None;
     }
     let mut splicer = Splicer {
         text: &whole,

@@ -1,11 +1,14 @@
 //! One text of settings, read: what it says and on which line, what of it cannot be used and what does not count.
 
-use super::setting::KEYS_START;
+use super::names::KEYS_START;
 use super::values::{leaves, scalar};
-use super::{Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness, unknown};
+use super::{
+    Alias, Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness, plans, unknown,
+};
 use crate::keys::{Clash, with_chosen};
 use crate::yaml::{self, Node, YamlError};
 use serde_json::Value;
+use std::fmt;
 
 /// Some editors put it at the beginning of a file.
 pub(super) const BOM: char = '\u{feff}';
@@ -18,6 +21,38 @@ pub struct Layer {
     pub bad: Vec<Rejected>,
     /// What does not count.
     pub ignored: Vec<Rejected>,
+    /// What has another name here.
+    pub read_as: Vec<ReadAs>,
+}
+
+/// What became of a line with a name of older files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadAs {
+    /// The name that stands there.
+    pub name: &'static str,
+    pub line: usize,
+    /// The setting that it is read as; None: it changes nothing.
+    pub said: Option<(String, Value)>,
+}
+
+/// `claude.model is read as harness.claude.model: opus`
+impl fmt::Display for ReadAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, name) = (self.line, self.name);
+        match &self.said {
+            None => write!(
+                f,
+                "line {line}: {name} is as it is anyway, and changes nothing"
+            ),
+            Some((key, value)) => {
+                let value = match value {
+                    Value::String(text) => text.clone(),
+                    value => yaml::to_yaml_inline(value).unwrap_or_else(|| value.to_string()),
+                };
+                write!(f, "line {line}: {name} is read as {key}: {value}")
+            }
+        }
+    }
 }
 
 /// One setting that counts.
@@ -27,10 +62,25 @@ pub struct Said {
     /// As it is written there: `harness.mine`.
     pub key: String,
     pub line: usize,
+    /// The name that the file has for it, if it is another one.
+    pub alias: Option<&'static str>,
     node: Node,
 }
 
 impl Said {
+    /// It, as something that does not count.
+    fn rejected(&self, reason: String) -> Rejected {
+        Rejected {
+            key: self.key.clone(),
+            line: self.line,
+            value: self.value(),
+            mistake: Mistake {
+                line: Some(self.line),
+                reason,
+            },
+        }
+    }
+
     pub fn value(&self) -> Value {
         self.setting.value(&self.node)
     }
@@ -48,6 +98,31 @@ pub struct Rejected {
     pub mistake: Mistake,
 }
 
+/// A line of a file, as it is written there.
+struct Found<'a> {
+    name: &'a str,
+    line: usize,
+    line_of_value: usize,
+    node: &'a Node,
+}
+
+/// Says why a setting does not count in a file.
+type Refuse<'a> = dyn Fn(&'static Setting, &Node) -> Option<String> + 'a;
+
+impl Found<'_> {
+    fn rejected(&self, key: &str, line_of_mistake: usize, reason: String) -> Rejected {
+        Rejected {
+            key: key.to_owned(),
+            line: self.line,
+            value: self.node.to_json(),
+            mistake: Mistake {
+                line: Some(line_of_mistake),
+                reason,
+            },
+        }
+    }
+}
+
 impl Layer {
     /// The user's own config.yaml. An error: nothing in it can be read.
     pub fn of_user(text: &str) -> Result<Layer, Mistake> {
@@ -56,7 +131,7 @@ impl Layer {
 
     /// A repository's .orange/config.yaml. What it may not say is not even looked at.
     pub fn of_repository(text: &str) -> Result<Layer, Mistake> {
-        Layer::read(text, |setting, node| match setting.repository {
+        let mut layer = Layer::read(text, |setting, node| match setting.repository {
             Repository::No(why) => Some(format!("does not count here: {why}")),
             Repository::Tightens(strictest) => {
                 let looser = setting.check(setting.key, node).is_ok()
@@ -65,8 +140,40 @@ impl Layer {
                     format!("counts here only as {strictest}: a repository cannot loosen it")
                 })
             }
-            Repository::Says | Repository::Adds | Repository::Fills => None,
-        })
+            Repository::Stricter => {
+                let loosest = match setting.kind {
+                    Kind::OneOf([loosest, ..]) => *loosest,
+                    _ => return None,
+                };
+                let is_loosest = scalar(node).is_some_and(|word| word.trim() == loosest);
+                is_loosest.then(|| {
+                    format!("counts here only where it is stricter, and nothing is looser than {loosest}")
+                })
+            }
+            Repository::Says | Repository::Adds | Repository::Fills | Repository::Limited => None,
+        })?;
+        let limited = layer
+            .said
+            .iter()
+            .filter(|said| said.setting.repository == Repository::Limited);
+        let notes = limited.flat_map(|said| {
+            let notes = plans::ignored_of_repository(&said.key, &said.node);
+            notes.into_iter().map(|reason| said.rejected(reason))
+        });
+        let notes: Vec<Rejected> = notes.collect();
+        layer.ignored.extend(notes);
+        Ok(layer)
+    }
+
+    /// What the phases of a repository's plans run.
+    pub fn commands_of_plans(&self) -> Vec<String> {
+        let plans = self
+            .said
+            .iter()
+            .filter(|said| said.setting.repository == Repository::Limited);
+        plans
+            .flat_map(|said| plans::commands_in(&said.key, &said.node))
+            .collect()
     }
 
     /// `refuse` says why a setting does not count here.
@@ -81,45 +188,100 @@ impl Layer {
         };
         let leaves = leaves(text, &root)?;
         let keys = leaves.iter().map(|(key, ..)| key.as_str());
-        let own = keys.filter_map(|key| key.strip_prefix("harness."));
+        let own: Vec<&str> = keys
+            .filter_map(|key| key.strip_prefix("harness."))
+            .collect();
         for (key, at, node) in &leaves {
-            let line = yaml::line_of(text, *at);
-            let rejected = |line_of_mistake: usize, reason: String| Rejected {
-                key: key.clone(),
-                line,
-                value: node.to_json(),
-                mistake: Mistake {
-                    line: Some(line_of_mistake),
-                    reason,
-                },
+            let found = Found {
+                name: key,
+                line: yaml::line_of(text, *at),
+                line_of_value: yaml::line_of(text, node.span().start),
+                node,
             };
-            let Some(setting) = Setting::of(key) else {
-                layer.ignored.push(rejected(line, no_setting(key)));
-                continue;
-            };
-            if let Some(why) = refuse(setting, node) {
-                layer.ignored.push(rejected(line, about(key, &why)));
-                continue;
+            match Alias::of(key) {
+                Some(alias) => layer.take_alias(alias, &found, &refuse, &own),
+                None => layer.take(key, &found, node, &refuse, &own),
             }
-            let named = scalar(node).filter(|_| setting.kind == Kind::Harness);
-            let problem = setting.check(key, node).err();
-            let problem = problem.or_else(|| no_harness(named?.trim(), own.clone()));
-            if let Some(problem) = problem {
-                let line_of_value = yaml::line_of(text, node.span().start);
-                layer
-                    .bad
-                    .push(rejected(line_of_value, about(key, &problem)));
-                continue;
-            }
-            layer.said.push(Said {
-                setting,
-                key: key.clone(),
-                line,
-                node: (*node).clone(),
-            });
         }
         layer.refuse_clashes();
         Ok(layer)
+    }
+
+    /// A line with another name of a setting.
+    fn take_alias(
+        &mut self,
+        alias: &'static Alias,
+        found: &Found<'_>,
+        refuse: &Refuse<'_>,
+        own: &[&str],
+    ) {
+        let (name, line) = (alias.name, found.line);
+        let said = match (alias.read)(found.node) {
+            Err(problem) => {
+                let reason = about(name, &problem);
+                return self
+                    .bad
+                    .push(found.rejected(name, found.line_of_value, reason));
+            }
+            Ok(None) => None,
+            Ok(Some(node)) => {
+                let Some(key) = alias.key else { return };
+                let before = self.said.len();
+                self.take(key, found, &node, refuse, own);
+                match self.said.get(before) {
+                    Some(said) => Some((key.to_owned(), said.value())),
+                    // Why not is said with the rest.
+                    None => return,
+                }
+            }
+        };
+        self.read_as.push(ReadAs { name, line, said });
+    }
+
+    /// A setting by its own name.
+    fn take(
+        &mut self,
+        key: &str,
+        found: &Found<'_>,
+        node: &Node,
+        refuse: &Refuse<'_>,
+        own: &[&str],
+    ) {
+        let Some(setting) = Setting::of(key) else {
+            return self
+                .ignored
+                .push(found.rejected(key, found.line, no_setting(key)));
+        };
+        // A mistake is told under the name that stands there.
+        let (name, alias) = (found.name, Alias::of(found.name).map(|alias| alias.name));
+        if let Some(why) = refuse(setting, node) {
+            return self
+                .ignored
+                .push(found.rejected(key, found.line, about(name, &why)));
+        }
+        let earlier = self.said.iter().find(|said| said.key == key);
+        if let Some(earlier) = earlier {
+            let (other, line) = (earlier.alias.unwrap_or(key), earlier.line);
+            let reason =
+                format!("{name} and {other} (line {line}) are one setting; take one of them out");
+            return self.bad.push(found.rejected(key, found.line, reason));
+        }
+        let named = scalar(node).filter(|_| setting.kind == Kind::Harness);
+        let problem = setting.check(key, node).err();
+        let problem = problem.or_else(|| no_harness(named?.trim(), own.iter().copied()));
+        if let Some(problem) = problem {
+            let reason = about(name, &problem);
+            return self
+                .bad
+                .push(found.rejected(key, found.line_of_value, reason));
+        }
+        self.said.push(Said {
+            setting,
+            key: key.to_owned(),
+            line: found.line,
+            alias,
+            node: node.clone(),
+        });
     }
 
     /// Of keys that two actions would have, the defaults count.
@@ -174,14 +336,33 @@ impl Layer {
         self.apply_where(config, |_| true);
     }
 
-    /// The same for what overrides the user's word; the rest of a repository's settings go together with it.
-    pub fn apply_over_user(&self, config: &mut Config) {
-        self.apply_where(config, |setting| {
-            matches!(
-                setting.repository,
-                Repository::Says | Repository::Tightens(_)
-            )
-        });
+    /// The same for what counts only where the user says nothing.
+    pub fn apply_under_user(&self, config: &mut Config) {
+        self.apply_where(config, |setting| setting.repository == Repository::Fills);
+    }
+
+    /// The same for what overrides the user's word; lists of commands and patterns go together with the user's.
+    ///
+    /// Returns what does not count beside the user's.
+    pub fn apply_over_user(&self, config: &mut Config) -> Vec<Rejected> {
+        let mut ignored = Vec::new();
+        for said in &self.said {
+            let (key, node) = (said.key.as_str(), &said.node);
+            match said.setting.repository {
+                Repository::Says | Repository::Tightens(_) => {
+                    // It was tried when it was read.
+                    let _ = (said.setting.set)(config, key, node);
+                }
+                Repository::Stricter => config.gates.demand(key, node),
+                Repository::Limited => {
+                    if let Err(why) = plans::say_of_repository(config, key, node) {
+                        ignored.push(said.rejected(about(key, &why)));
+                    }
+                }
+                Repository::Adds | Repository::Fills | Repository::No(_) => {}
+            }
+        }
+        ignored
     }
 
     fn apply_where(&self, config: &mut Config, counts: impl Fn(&Setting) -> bool) {

@@ -1,6 +1,8 @@
 //! The settings for people: docs/reference/configuration.md, and what a new config.yaml starts with.
 
-use super::{Kind, Repository, Setting};
+use super::{Alias, Kind, Repository, Setting, names};
+use crate::yaml::to_yaml_inline;
+use serde_json::Value;
 use std::fmt::Write;
 
 const INTRODUCTION: &str = "\
@@ -58,6 +60,16 @@ language server completes and checks settings if the file starts with this line,
 ## The settings
 ";
 
+const OLDER_NAMES: &str = "
+## Names of older files
+
+A settings file of an older program works as it is, as `config.yaml` or as a repository's `.orange/config.yaml`. `orange
+config show` says what each of these lines became. One setting under both of its names in one file is a mistake.
+
+| name | read as | values |
+|---|---|---|
+";
+
 /// docs/reference/configuration.md.
 pub fn reference() -> String {
     let mut text = INTRODUCTION.to_owned();
@@ -83,6 +95,14 @@ pub fn reference() -> String {
             in_repository(setting.repository),
         );
     }
+    text.push_str(OLDER_NAMES);
+    for alias in Alias::all() {
+        let key = match alias.key {
+            Some(key) => format!("`{key}`"),
+            None => "nothing".to_owned(),
+        };
+        let _ = writeln!(text, "| `{}` | {key} | {} |", alias.name, alias.about);
+    }
     text
 }
 
@@ -98,6 +118,8 @@ fn value(setting: &Setting) -> String {
 fn in_repository(repository: Repository) -> &'static str {
     match repository {
         Repository::Says => "overrides your config.yaml",
+        Repository::Stricter => "only where it is stricter (skip, auto, ai, human)",
+        Repository::Limited => "overrides yours, within limits",
         Repository::Adds => "comes before yours",
         Repository::Fills => "unless you say it",
         Repository::Tightens(_) => "only the default, which then overrides yours",
@@ -118,17 +140,30 @@ pub fn template() -> String {
             section = setting.section();
             let _ = writeln!(text, "\n#{section}:");
         }
-        let name = match setting.kind {
-            Kind::OwnHarness => "mine",
-            _ => setting.key.split('.').next_back().unwrap_or(setting.key),
-        };
         let value = match setting.default {
             "" => setting.example,
             default => default,
         };
-        let (name, value) = match setting.kind {
-            Kind::Key => ("keys", format!("{{merge: {value}}}")),
-            _ => (name, value.to_owned()),
+        // A text that YAML would read as something else is quoted.
+        let quoted = setting.kind == Kind::Line;
+        let quoted = quoted
+            .then(|| to_yaml_inline(&Value::from(value)))
+            .flatten();
+        let value = quoted.as_deref().unwrap_or(value);
+        let key = setting.example_key();
+        let (name, value) = match names::path(&key).as_slice() {
+            // Mappings within each other are written on one line.
+            [_, outer @ .., name] if !outer.is_empty() => {
+                let inner = format!("{{{name}: {value}}}");
+                let mut outer = outer.iter().rev();
+                let last = outer.next_back().copied().unwrap_or_default();
+                (
+                    last.to_owned(),
+                    outer.fold(inner, |value, name| format!("{{{name}: {value}}}")),
+                )
+            }
+            [_, name] => ((*name).to_owned(), value.to_owned()),
+            _ => continue,
         };
         let _ = writeln!(text, "#  {name}: {value}   # {}", setting.about);
     }

@@ -1,8 +1,11 @@
 //! The settings as a JSON Schema, with which editors complete and check a config.yaml.
 
-use super::{Kind, Setting};
+use super::{Alias, Kind, Setting};
 use crate::keys::{KEYS, KeyAction, KeyRow};
 use serde_json::{Map, Value, json};
+
+/// What may be said of a harness that Orange knows.
+const CHANGE: &str = "changes of a known harness";
 
 /// Draft 2020-12.
 pub fn schema() -> Value {
@@ -18,6 +21,29 @@ pub fn schema() -> Value {
         let name = setting.key.split('.').next_back().unwrap_or(setting.key);
         if setting.kind == Kind::OwnHarness {
             section["additionalProperties"] = setting_schema(setting);
+        } else if let Some(name) = setting.key.strip_prefix("harness.NAME.") {
+            // Beside the harnesses of one's own, whose row comes first.
+            let Some(Value::Array(forms)) = section.pointer_mut("/additionalProperties/anyOf")
+            else {
+                continue;
+            };
+            let is_change = |form: &Value| form["title"] == CHANGE;
+            if !forms.iter().any(is_change) {
+                forms.push(json!({
+                    "title": CHANGE,
+                    "type": ["object", "null"],
+                    "properties": {},
+                    "additionalProperties": false,
+                }));
+            }
+            for form in forms.iter_mut().filter(|form| is_change(form)) {
+                form["properties"][name] = setting_schema(setting);
+            }
+        } else if let [_, groups @ .., name] = setting.key.split('.').collect::<Vec<_>>().as_slice()
+            && setting.is_of_names()
+            && setting.kind != Kind::Key
+        {
+            add_named(section, groups, name, setting);
         } else if setting.kind == Kind::Key {
             let of_action = |row: &&KeyRow| KeyAction::changeable(row.name).is_some();
             let actions = KEYS.iter().filter(of_action);
@@ -32,6 +58,9 @@ pub fn schema() -> Value {
             section["properties"][name] = setting_schema(setting);
         }
     }
+    for alias in Alias::all() {
+        add_alias(&mut sections, alias);
+    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Orange: config.yaml",
@@ -40,6 +69,53 @@ pub fn schema() -> Value {
         "properties": sections,
         "additionalProperties": false,
     })
+}
+
+/// A row of names: mappings within each other, of which the inner ones may have any of the names.
+fn add_named(section: &mut Value, groups: &[&str], name: &str, setting: &Setting) {
+    let is_word = |part: &str| part.chars().all(|letter| letter.is_ascii_uppercase());
+    let mut place = section;
+    for group in groups {
+        let below = if is_word(group) {
+            &mut place["additionalProperties"]
+        } else {
+            &mut place["properties"][*group]
+        };
+        if !below.is_object() {
+            *below = json!({
+                "type": ["object", "null"],
+                "properties": {},
+                "additionalProperties": false,
+            });
+        }
+        place = below;
+    }
+    if is_word(name) {
+        place["additionalProperties"] = setting_schema(setting);
+    } else {
+        place["properties"][name] = setting_schema(setting);
+    }
+}
+
+/// A name of older files: an editor offers it to nobody, and finds nothing wrong with it.
+fn add_alias(sections: &mut Map<String, Value>, alias: &Alias) {
+    let schema = |about: String| json!({"description": about, "deprecated": true});
+    let about = match alias.key {
+        Some(key) => format!("Read as {key}. {}", alias.about),
+        None => format!("Changes nothing. {}", alias.about),
+    };
+    let schema = schema(about.trim_end().to_owned());
+    match alias.name.split_once('.') {
+        None => {
+            sections.insert(alias.name.to_owned(), schema);
+        }
+        Some((section, name)) => {
+            let section = sections.entry(section).or_insert_with(|| {
+                json!({"type": ["object", "null"], "properties": {}, "additionalProperties": false})
+            });
+            section["properties"][name] = schema;
+        }
+    }
 }
 
 fn setting_schema(setting: &Setting) -> Value {
@@ -89,6 +165,23 @@ fn kind_schema(kind: Kind) -> Value {
             texts,
             {"type": "null"},
         ]}),
+        Kind::UpTo(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
+        Kind::Line | Kind::Folder => json!({"type": "string", "minLength": 1}),
+        Kind::Phases => json!({"anyOf": [
+            {"type": "array", "items": {"type": "object", "required": ["name"]}},
+            {"type": "object", "required": ["phases"]},
+        ]}),
+        Kind::Price => {
+            let price = json!({"type": "number", "minimum": 0});
+            let names = ["input", "output", "cache_read", "cache_write"];
+            let properties = names.map(|name| (name.to_owned(), price.clone()));
+            json!({
+                "type": "object",
+                "properties": Map::from_iter(properties),
+                "additionalProperties": false,
+            })
+        }
+        Kind::Words => json!({"anyOf": [{"type": "string", "minLength": 1}, texts]}),
         Kind::OwnHarness => {
             let command = json!({"anyOf": [{"type": "string", "minLength": 1}, texts]});
             json!({"anyOf": [

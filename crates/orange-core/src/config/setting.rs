@@ -3,20 +3,17 @@
 use super::Config;
 use super::table::{KEYS, TABLE};
 use super::values::{days, is_empty, lines_of_text, several_commands, with_unit};
-use crate::keys::KeyAction;
+use super::{gates, names};
 use crate::suggest;
 use crate::yaml::{self, Node};
 use serde_json::Value;
-
-/// Below it the actions of the dashboard have their keys.
-pub(super) const KEYS_START: &str = "dashboard.keys.";
 
 /// Stands for a secret.
 const HIDDEN: &str = "(hidden)";
 
 #[derive(Debug)]
 pub struct Setting {
-    /// `section.name`; `harness.NAME` stands for any name, `dashboard.keys.NAME` for that of any action.
+    /// `section.name`; a word in capitals stands for any name of its kind: `harness.NAME` (names.rs).
     pub key: &'static str,
     pub kind: Kind,
     /// As it would be written; empty: none.
@@ -46,6 +43,18 @@ pub enum Kind {
     Patterns,
     Commands,
     OwnHarness,
+    /// A program with its first arguments.
+    Words,
+    /// From 0.
+    UpTo(u32),
+    /// A text that is never empty.
+    Line,
+    /// Of a repository.
+    Folder,
+    /// Of a plan.
+    Phases,
+    /// Of a model.
+    Price,
     /// Of the dashboard.
     Key,
 }
@@ -59,6 +68,10 @@ pub enum Repository {
     Adds,
     /// It counts where the user's config.yaml says nothing.
     Fills,
+    /// It counts where it is stricter than what the user says or the default is, by the order of the kind's words.
+    Stricter,
+    /// It overrides the user's config.yaml in what a repository may choose of it.
+    Limited,
     /// Only this value counts, the strictest one, and it overrides the user's config.yaml.
     Tightens(&'static str),
     /// It does not count, for this reason.
@@ -72,14 +85,7 @@ impl Setting {
 
     /// The row of a key, such as `agents.limit` or `harness.mine`.
     pub fn of(key: &str) -> Option<&'static Setting> {
-        let names_one = |start: &str| key.strip_prefix(start).filter(|name| !name.is_empty());
-        let key = if names_one("harness.").is_some() {
-            "harness.NAME"
-        } else if names_one(KEYS_START).is_some_and(|name| KeyAction::changeable(name).is_some()) {
-            "dashboard.keys.NAME"
-        } else {
-            key
-        };
+        let key = names::row_of(key);
         TABLE.iter().find(|setting| setting.key == key)
     }
 
@@ -112,17 +118,14 @@ impl Setting {
             .filter(move |setting| setting.section() == name)
     }
 
-    /// Where a value stands in a file: the names from the outermost mapping inwards.
-    pub(super) fn path(key: &str) -> Vec<&str> {
-        match key.strip_prefix(KEYS_START) {
-            Some(name) => vec!["dashboard", "keys", name],
-            None => key.splitn(2, '.').collect(),
-        }
+    /// Whether a part of the key is a name that somebody chooses: `harness.NAME`.
+    pub fn is_of_names(&self) -> bool {
+        names::placeholder(self.key).is_some()
     }
 
-    /// What a key of this kind begins with, if the rest of it is a name: `harness.`.
-    pub fn start_of_named(&self) -> Option<&'static str> {
-        self.key.strip_suffix("NAME")
+    /// A key of this row as somebody may write it: `harness.mine` for `harness.NAME`.
+    pub fn example_key(&self) -> String {
+        names::example_of(self.key)
     }
 
     pub fn section(&self) -> &'static str {
@@ -134,7 +137,8 @@ impl Setting {
         let trimmed = text.trim_start();
         let flow = match self.kind {
             Kind::Patterns | Kind::Commands => trimmed.starts_with('['),
-            Kind::OwnHarness => trimmed.starts_with(['[', '{']),
+            Kind::Words => trimmed.starts_with('['),
+            Kind::OwnHarness | Kind::Phases | Kind::Price => trimmed.starts_with(['[', '{']),
             _ => false,
         };
         if flow {
@@ -158,7 +162,7 @@ impl Setting {
     pub fn value(&self, node: &Node) -> Value {
         match (self.kind, node) {
             (Kind::Flag, Node::Scalar { text, .. }) => Value::Bool(text == "true"),
-            (Kind::Count, Node::Scalar { text, .. }) => {
+            (Kind::Count | Kind::UpTo(_), Node::Scalar { text, .. }) => {
                 text.parse::<u32>().map_or(Value::Null, Value::from)
             }
             (Kind::Days, node) => days(node).map_or(Value::Null, Value::from),
@@ -167,7 +171,7 @@ impl Setting {
             }
             (Kind::Patterns, node) => lines_of_text(node).map_or(Value::Null, Value::from),
             (Kind::Commands, node) => several_commands(node).map_or(Value::Null, Value::from),
-            (Kind::OwnHarness, Node::Scalar { text, .. }) => {
+            (Kind::OwnHarness | Kind::Words, Node::Scalar { text, .. }) => {
                 text.split_whitespace().map(str::to_owned).collect()
             }
             (Kind::OwnHarness, node) => node.to_json(),
@@ -186,10 +190,40 @@ impl Setting {
         }
     }
 
+    /// The same for a key of this row.
+    pub fn default_of(&self, key: &str) -> Value {
+        match gates::default_of(key) {
+            Some(kind) if self.is_of_names() => Value::from(kind.as_str()),
+            _ => self.default_value(),
+        }
+    }
+
+    /// Keys of this row that count although nobody says them.
+    pub fn usual_keys(&self) -> Vec<String> {
+        if self.key.starts_with(gates::OVERRIDES) {
+            gates::usual_keys().collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Which of two values a repository cannot loosen; the first one where they are alike.
+    pub fn stricter(&self, one: Value, other: Value) -> (Value, bool) {
+        let words = match self.kind {
+            Kind::OneOf(words) => words,
+            _ => &[],
+        };
+        let rank = |value: &Value| words.iter().position(|word| value == word);
+        match rank(&other) > rank(&one) {
+            true => (other, true),
+            false => (one, false),
+        }
+    }
+
     /// What counts where nobody says anything.
     pub fn default_value(&self) -> Value {
         match (self.kind, self.default) {
-            (Kind::Patterns | Kind::Commands, "") => Value::Array(Vec::new()),
+            (Kind::Patterns | Kind::Commands | Kind::Words, "") => Value::Array(Vec::new()),
             (_, "") => Value::Null,
             (_, text) => self
                 .node(text)
@@ -215,6 +249,12 @@ impl Kind {
             Kind::Patterns => "a list of patterns, as in .gitignore".into(),
             Kind::Commands => "a command, or a list of commands".into(),
             Kind::OwnHarness => "a command as a list of words, or a mapping".into(),
+            Kind::Words => "a command as a list of words".into(),
+            Kind::UpTo(most) => format!("a whole number from 0 to {most}"),
+            Kind::Line => "a line of text".into(),
+            Kind::Folder => "a folder inside the repository".into(),
+            Kind::Phases => "a list of phases".into(),
+            Kind::Price => "a mapping".into(),
             Kind::Key => "a visible character that is no digit, or `space`".into(),
         }
     }
@@ -225,6 +265,9 @@ impl Kind {
     }
 
     pub fn is_list(self) -> bool {
-        matches!(self, Kind::Patterns | Kind::Commands | Kind::OwnHarness)
+        matches!(
+            self,
+            Kind::Patterns | Kind::Commands | Kind::OwnHarness | Kind::Words
+        )
     }
 }

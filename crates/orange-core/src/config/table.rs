@@ -2,20 +2,25 @@
 //! `config show`, the schema for editors and docs/reference/configuration.md.
 
 use super::harnesses::{HARNESSES, REVIEWER};
-use super::setting::KEYS_START;
+use super::names::{self, KEYS_START};
+use super::plans::{self, OwnPlans};
+use super::prices;
 use super::values::{
-    above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands, text,
-    time_of, url,
+    above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands,
+    several_words, text, time_of, url,
 };
 use super::{
-    CustomHarnesses, Effort, Fetch, Kind, LogLevel, OnFailure, Permissions, Repository, Setting,
-    agents,
+    CustomHarnesses, Effort, Fetch, GatesConfig, HarnessChange, HarnessChanges, Kind, LogLevel,
+    OnFailure, Permissions, Repository, Setting, agents,
 };
 use crate::keys::{ChosenKeys, KeyAction, check_key};
 use crate::merge::{RemoteBranches, Strategy};
+use crate::task::{Weight, WorkflowName};
+use crate::work::phase_gate::PhaseGateKind;
+use crate::work::prices::Prices;
 use crate::yaml::Node;
 use Kind::*;
-use Repository::{Adds, Fills, No, Says, Tightens};
+use Repository::{Adds, Fills, Limited, No, Says, Stricter, Tightens};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -24,29 +29,39 @@ use std::time::Duration;
 macro_rules! settings {
     ($(
         $(#[$meta:meta])*
-        $struct:ident $section:ident {$(
+        $struct:ident $section:ident $(with $more:ident: $more_type:ty)? {$(
             $key:literal => $kind:expr, ($default:expr, $example:expr), $repository:expr,
             $name:ident: $type:ty = $value:expr, read $read:expr, $about:literal;
         )+}
-        $(+ $row:expr;)?
+        $(+ $row:expr;)*
     )+) => {
         /// Settings. A missing file, or a missing key, means the default.
-        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        #[derive(Debug, Clone, Default, PartialEq)]
         pub struct Config {
             $(pub $section: $struct,)+
             pub harnesses: CustomHarnesses,
+            /// Of those that Orange knows by itself.
+            pub harness_changes: HarnessChanges,
             /// Of the dashboard.
             pub keys: ChosenKeys,
+            pub gates: GatesConfig,
+            pub prices: Prices,
         }
 
         $(
             $(#[$meta])*
-            #[derive(Debug, Clone, PartialEq, Eq)]
-            pub struct $struct { $(#[doc = $about] pub $name: $type,)+ }
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct $struct {
+                $(#[doc = $about] pub $name: $type,)+
+                $(pub(super) $more: $more_type,)?
+            }
 
             impl Default for $struct {
                 fn default() -> Self {
-                    $struct { $($name: $value),+ }
+                    $struct {
+                        $($name: $value,)+
+                        $($more: <$more_type>::default(),)?
+                    }
                 }
             }
         )+
@@ -66,7 +81,7 @@ macro_rules! settings {
                     Ok(())
                 },
             },)+
-            $($row,)?
+            $($row,)*
         )+];
     };
 }
@@ -93,6 +108,43 @@ const OWN_HARNESS: Setting = Setting {
     },
 };
 
+/// Its value goes by the harness's name, too.
+const HARNESS_MODEL: Setting = Setting {
+    key: "harness.NAME.model",
+    kind: Text,
+    default: "",
+    example: "opus",
+    repository: No(MONEY),
+    about: "The model of agents with the harness NAME, one of those that Orange knows, where neither the task nor \
+            `agents.model` or `agents.review_model` says one.",
+    set: |config, key, node| {
+        change_of(config, key)?.model = agents::model(node)?;
+        Ok(())
+    },
+};
+
+const HARNESS_COMMAND: Setting = Setting {
+    key: "harness.NAME.command",
+    kind: Words,
+    default: "",
+    example: "[/opt/codex/bin/codex]",
+    repository: No(RUNS),
+    about: "How the harness NAME, one of those that Orange knows, is started: the program, perhaps with first arguments. \
+            Unless said: as it is called, such as `claude`.",
+    set: |config, key, node| {
+        change_of(config, key)?.command = several_words(node)?;
+        Ok(())
+    },
+};
+
+fn change_of<'c>(config: &'c mut Config, key: &str) -> Result<&'c mut HarnessChange, String> {
+    let Some((name, _)) = names::change_of(key) else {
+        let known = HARNESSES.join(", ");
+        return Err(format!(": write one of {known} for NAME"));
+    };
+    Ok(config.harness_changes.entry(name.to_owned()).or_default())
+}
+
 /// Its value goes by the action whose name its key has.
 const OWN_KEY: Setting = Setting {
     key: "dashboard.keys.NAME",
@@ -114,7 +166,74 @@ const OWN_KEY: Setting = Setting {
     },
 };
 
+const SPEC_GATE: Setting = gate(
+    "gates.spec",
+    "ai",
+    "Who decides whether a specification will do: nobody and nothing (skip), its criteria (auto), a model that judges it (ai) or \
+     you (human). What the settings say counts before the plan; a weight may have a gate of its own, and a task.",
+);
+const DESIGN_GATE: Setting = gate("gates.design", "ai", "The same for a design.");
+const REVIEW_GATE: Setting = gate("gates.review", "ai", "The same for the review.");
+const MERGE_GATE: Setting = gate(
+    "gates.merge",
+    "human",
+    "The same for the merge of a task whose phases are over.",
+);
+const PHASE_GATE: Setting = gate(
+    "gates.PHASE",
+    "auto",
+    "The same for the phases with the name PHASE. Unless said: what the plan says.",
+);
+const WEIGHT_GATE: Setting = gate(
+    "gates.weight_overrides.WEIGHT.PHASE",
+    "",
+    "The same for the phases PHASE of tasks of that weight. Unless said, spec and design of large and greenfield, and review of \
+     greenfield, are yours to decide.",
+);
+
+const fn gate(key: &'static str, default: &'static str, about: &'static str) -> Setting {
+    Setting {
+        key,
+        kind: OneOf(PhaseGateKind::WORDS),
+        default,
+        example: "human",
+        repository: Stricter,
+        about,
+        set: |config, key, node| config.gates.say(key, node),
+    }
+}
+
+const PLAN: Setting = Setting {
+    key: "weights.plans.WEIGHT",
+    kind: Phases,
+    default: "",
+    example: "[{name: implement, max_iterations: 5}, {name: test}]",
+    repository: Limited,
+    about: "The phases of tasks of that weight, as a plan has them (docs/reference/configuration.md). A repository's choose \
+            neither model nor effort, their gates are only stricter, no phase after which you decide is left out, and their \
+            commands and MCP servers run only after you agreed to them (`orange project trust`).",
+    set: plans::say,
+};
+
+const PRICE: Setting = Setting {
+    key: "prices.MODEL",
+    kind: Price,
+    default: "",
+    example: "{input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}",
+    repository: No(MONEY),
+    about: "What a million tokens of that model cost in US dollars, for harnesses that tell tokens and no cost: any of `input`, \
+            `output`, `cache_read` and `cache_write`. A cost with a price that is not said is a least one (≥).",
+    set: prices::say,
+};
+
 settings! {
+    /// What tasks are.
+    TasksConfig tasks {
+        "tasks.workflow" => OneOf(WorkflowName::WORDS), ("interactive", "phased"), Says,
+            workflow: WorkflowName = WorkflowName::Interactive, read one_of,
+            "The workflow of new tasks: an agent in a window with whom you work (interactive), or a plan of phases that is \
+             executed (phased). `--workflow` says otherwise for one.";
+    }
     /// Who works.
     AgentsConfig agents {
         "agents.harness" => Harness, ("", HARNESSES[1]), No(RUNS),
@@ -158,6 +277,8 @@ settings! {
             "An agent that has not begun so long after its start needs attention.";
     }
     + OWN_HARNESS;
+    + HARNESS_MODEL;
+    + HARNESS_COMMAND;
     ReviewConfig review {
         "review.max_rounds" => Count, ("2", "3"), Says, max_rounds: u32 = 2, read above_zero,
             "Failed reviews before a task is stuck and needs a person.";
@@ -166,10 +287,46 @@ settings! {
         "git.branch_template" => BranchTemplate, ("orange/{key}-{slug}", "work/{slug}"), Says,
             branch_template: String = "orange/{key}-{slug}".into(), read branch_template,
             "How a task's branch is named after its summary: `{key}`, `{slug}`, `{id}` and `{project}` stand for the task's.";
+        "git.checkpoint_prefix" => Line, ("[orange]", "wip:"), Says,
+            checkpoint_prefix: String = "[orange]".into(), read prefix,
+            "How the messages of commits begin that Orange makes between the iterations of a phase.";
         "git.fetch" => OneOf(Fetch::WORDS), ("create", "background"), Says, fetch: Fetch = Fetch::Create, read one_of,
             "When the remote is asked for news: before a workspace is made ready (create), without waiting for the answer \
              (background), or never.";
     }
+    /// How phases are executed.
+    PhasesConfig phases {
+        "phases.turn_timeout" => Time, ("10m", "20m"), Says,
+            turn_timeout: Duration = Duration::from_secs(600), read time_of,
+            "How long one turn of an agent may take where the plan's phase says nothing. A turn that was ended counts as an \
+             iteration.";
+        "phases.idle_timeout" => Time, ("5m", "10m"), Says,
+            idle_timeout: Duration = Duration::from_secs(300), read time_of,
+            "A turn that puts nothing out for so long is ended.";
+        "phases.timeout" => Time, ("4h", "8h"), Says,
+            timeout: Duration = Duration::from_secs(4 * 60 * 60), read time_of,
+            "A phase that takes longer has failed.";
+        "phases.max_tokens" => Count, ("100000", "200000"), No(MONEY), max_tokens: u32 = 100_000, read above_zero,
+            "Uncached input and output of one session; then the next iteration begins a new one with a summary.";
+        "phases.retries" => UpTo(MOST_RETRIES), ("5", "2"), Says, retries: u32 = 5, read retries,
+            "How often a phase that failed is tried again before the task has failed.";
+    }
+    /// How much a task is, and which phases follow from it.
+    WeightsConfig weights with plans: OwnPlans {
+        "weights.default" => OneOf(Weight::WORDS), ("medium", "small"), Says,
+            default: Weight = Weight::Medium, read one_of,
+            "The weight of a task of which nobody says it, and whose classification gives none.";
+        "weights.allow_override" => Flag, ("true", "false"), Says, allow_override: bool = true, read flag,
+            "Whether `--weight` may be said; if not, it is refused.";
+    }
+    + PLAN;
+    + SPEC_GATE;
+    + DESIGN_GATE;
+    + REVIEW_GATE;
+    + MERGE_GATE;
+    + PHASE_GATE;
+    + WEIGHT_GATE;
+    + PRICE;
     /// How finished work gets in.
     MergeConfig merge {
         "merge.strategy" => OneOf(Strategy::WORDS), ("squash", "rebase"), Says,
@@ -178,6 +335,9 @@ settings! {
         "merge.push" => Flag, ("true", "false"), No("it decides what leaves your machine"),
             push: bool = true, read flag,
             "Whether a merge pushes the target where there is a remote. If not: only with --push.";
+        "merge.delete_branch" => Flag, ("true", "false"), Fills, delete_branch: bool = true, read flag,
+            "Whether the branch that Orange made for a task is deleted here once it is merged. It is saved as a rescue first \
+             (docs/reference/merging.md).";
         "merge.delete_remote_branch" => OneOf(RemoteBranches::WORDS), ("own", "never"), Fills,
             delete_remote_branch: RemoteBranches = RemoteBranches::Own, read one_of,
             "Which branches of merged tasks are deleted on the remote: those that Orange pushed (own), always, or never.";
@@ -205,6 +365,12 @@ settings! {
         "verify.command" => Commands, ("", "[make test]"), Adds,
             verify: Vec<String> = Vec::new(), read several_commands,
             "Commands that check what was handed over (docs/reviewing.md). A repository's run only after you agreed to them.";
+        "verify.lint" => Commands, ("", "[make lint]"), Adds, lint: Vec<String> = Vec::new(), read several_commands,
+            "Commands that pass where a phase has left no lint errors (`no_lint_errors`). A repository's run only after you \
+             agreed to them.";
+        "verify.coverage" => Commands, ("", "[make coverage]"), Adds, coverage: Vec<String> = Vec::new(), read several_commands,
+            "Commands that measure how much the tests cover (`coverage_above`): the last percentage they print counts. A \
+             repository's run only after you agreed to them.";
         "verify.timeout" => Time, ("10m", "1h"), Fills,
             verify_timeout: Option<Duration> = None, read |n| time_of(n).map(Some),
             "How long each of these commands may take.";
@@ -215,6 +381,12 @@ settings! {
             on_failure: OnFailure = OnFailure::Return, read one_of,
             "What becomes of a task whose check fails where its base passes: it goes back to its worker as after a failed \
              review (return), or it moves on and the merge asks you (warn).";
+    }
+    PromptsConfig prompts {
+        "prompts.directory" => Folder, (".orange/prompts", "tools/prompts"), Says,
+            directory: String = crate::prompt::FOLDER.into(), read folder,
+            "Where a repository has prompts of its own: a folder in it, read as it is committed where work starts from. What is not \
+             there is looked for in `.orange/prompts`.";
     }
     ListConfig list {
         "list.keep_days" => Days, ("7", "14"), No(HOME), keep_days: u32 = 7, read days,
@@ -275,6 +447,48 @@ pub(super) static KEYS: LazyLock<Vec<&str>> =
 fn strategy(node: &Node) -> Result<Strategy, String> {
     crate::merge::strategy(scalar(node).unwrap_or_default()).map_err(must_be)
 }
+
+const MOST_RETRIES: u32 = 100;
+
+fn retries(node: &Node) -> Result<u32, String> {
+    let number = scalar(node).and_then(|text| text.parse().ok());
+    number
+        .filter(|number| *number <= MOST_RETRIES)
+        .ok_or_else(|| format!("must be a whole number from 0 to {MOST_RETRIES}"))
+}
+
+const LONGEST_PREFIX: usize = 60;
+
+fn prefix(node: &Node) -> Result<String, String> {
+    let text = scalar(node).map(str::trim).unwrap_or_default();
+    let is_line = !text.is_empty() && text.len() <= LONGEST_PREFIX;
+    if is_line && !text.chars().any(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "must be a line of text, not longer than {LONGEST_PREFIX} bytes"
+        ))
+    }
+}
+
+/// A folder inside a repository, as git names it.
+fn folder(node: &Node) -> Result<String, String> {
+    let wanted = "must be a folder inside the repository, such as tools/prompts";
+    let text = scalar(node).ok_or(wanted)?;
+    let text = text.trim().trim_end_matches('/');
+    let text = text.strip_prefix("./").unwrap_or(text);
+    let is_part = |part: &str| {
+        let is_special = matches!(part, "" | "." | "..") || part.eq_ignore_ascii_case(".git");
+        !is_special && !part.chars().any(char::is_control)
+    };
+    if text.len() <= LONGEST_FOLDER && text.split('/').all(is_part) {
+        Ok(text.to_owned())
+    } else {
+        Err(wanted.to_owned())
+    }
+}
+
+const LONGEST_FOLDER: usize = 500;
 
 /// Tried at once, so that a mistake is found when it is made.
 fn branch_template(node: &Node) -> Result<String, String> {

@@ -214,9 +214,13 @@ fn a_repository_tightens_what_follows_a_failed_check_and_never_loosens_it() {
 #[test]
 fn every_row_of_the_table_is_right() {
     for setting in Setting::all() {
-        let key = &setting.key.replace("NAME", "merge");
+        let key = &setting.example_key();
         let variable = Config::variable(key);
-        assert!(variable.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+        let is_letter = |c: char| c.is_ascii_uppercase() || c == '_';
+        assert!(
+            setting.is_of_names() || variable.chars().all(is_letter),
+            "{variable}"
+        );
         assert!(setting.about.ends_with('.'), "{key}");
         let mut config = Config::default();
         if !setting.default.is_empty() {
@@ -224,6 +228,8 @@ fn every_row_of_the_table_is_right() {
             let spoken = (config.workspace.timeout, config.workspace.verify_timeout);
             config.workspace.timeout = None;
             config.workspace.verify_timeout = None;
+            // What is said counts before a plan, even if it says the default.
+            config.gates = GatesConfig::default();
             assert_eq!(config, Config::default(), "{key}");
             for time in [spoken.0, spoken.1].into_iter().flatten() {
                 assert_eq!(time, DEFAULT_TIMEOUT);
@@ -248,7 +254,7 @@ fn a_value_shown_and_written_is_the_value_that_was_read() {
             if text.is_empty() {
                 continue;
             }
-            let key = &setting.key.replace("NAME", "merge");
+            let key = &setting.example_key();
             let value = setting.value(&setting.node(text).unwrap());
             let file = edited("", key, Some(&value)).unwrap();
             let mut typed = Config::default();
@@ -425,4 +431,140 @@ fn keys_of_the_dashboard_stand_in_a_mapping_of_their_own() {
         told,
         ["line 3: dashboard.keys.merge: x is the key of cancel too, so m stays"]
     );
+}
+
+#[test]
+fn a_known_harness_may_have_another_model_and_program() {
+    let text =
+        "harness:\n  claude:\n    model: opus # best\n    command: /opt/claude -x\n  mine: x\n";
+    let (config, ignored) = Config::parse(text).unwrap();
+    assert_eq!(ignored, vec![]);
+    let claude = &config.harness_changes["claude"];
+    assert_eq!(claude.model.as_deref(), Some("opus"));
+    assert_eq!(claude.command, ["/opt/claude", "-x"]);
+    assert_eq!(config.harnesses.keys().collect::<Vec<_>>(), ["mine"]);
+    // With more in it, it is a harness of one's own.
+    let own = "harness:\n  claude: {command: [x], like: claude}\n  pi: [my-pi]\n";
+    let (config, _) = Config::parse(own).unwrap();
+    assert!(config.harness_changes.is_empty());
+    assert_eq!(config.harnesses.len(), 2);
+    for (text, told) in [
+        (
+            "harness:\n  claude: {model: '-x'}\n",
+            "harness.claude.model is not the name of a model",
+        ),
+        (
+            "harness:\n  claude: {command: []}\n",
+            "harness.claude.command must be a command",
+        ),
+        (
+            "harness:\n  mine: {model: opus}\n",
+            "harness.mine: `model` is not known",
+        ),
+    ] {
+        let error = Config::parse(text).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    // A repository chooses neither.
+    let layer = Layer::of_repository(text).unwrap();
+    assert!(layer.said().is_empty());
+    assert_eq!(layer.ignored.len(), 3);
+    let one = edited(
+        "harness:\n  mine: x # own\n",
+        "harness.claude.model",
+        Some(&"opus".into()),
+    );
+    let one = one.unwrap();
+    assert_eq!(
+        one,
+        "harness:\n  mine: x # own\n  claude:\n    model: opus\n"
+    );
+    let none = edited(&one, "harness.claude.model", None).unwrap();
+    assert_eq!(none, "harness:\n  mine: x # own\n");
+}
+
+#[test]
+fn names_of_older_files_are_read_as_settings() {
+    let text = "version: 1\nclaude:\n  path: claude # as usual\n  model: claude-opus-4-5-20251101\n\
+                git:\n  branch_prefix: orc/\n  merge_strategy: preserve\n  worktrees: true\n";
+    let (config, ignored) = Config::parse(text).unwrap();
+    assert_eq!(ignored, vec![]);
+    assert_eq!(config.git.branch_template, "orc/{key}");
+    assert_eq!(config.merge.strategy, crate::merge::Strategy::Merge);
+    let claude = &config.harness_changes["claude"];
+    assert_eq!(claude.model.as_deref(), Some("claude-opus-4-5-20251101"));
+    assert!(claude.command.is_empty());
+    let layer = Layer::of_user(text).unwrap();
+    let told: Vec<String> = layer.read_as.iter().map(ReadAs::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "line 1: version is as it is anyway, and changes nothing",
+            "line 3: claude.path is as it is anyway, and changes nothing",
+            "line 4: claude.model is read as harness.claude.model: claude-opus-4-5-20251101",
+            "line 6: git.branch_prefix is read as git.branch_template: orc/{key}",
+            "line 7: git.merge_strategy is read as merge.strategy: merge",
+            "line 8: git.worktrees is as it is anyway, and changes nothing",
+        ]
+    );
+    // Neither the section nor a name on a command line is one of ours.
+    assert_eq!(Config::parse("claude:\n# path: x\n").unwrap().1, vec![]);
+    assert_eq!(
+        Config::default()
+            .override_with("claude.path", "x")
+            .unwrap_err(),
+        "claude.path is called harness.claude.command here"
+    );
+    // In a repository's file the same names mean the same, and no more.
+    let layer = Layer::of_repository(text).unwrap();
+    let told: Vec<String> = layer.ignored.iter().map(Rejected::to_string).collect();
+    assert_eq!(
+        told,
+        ["line 4: claude.model does not count here: it decides what agents spend"]
+    );
+    assert_eq!(
+        layer.get("git.branch_template").unwrap().value(),
+        "orc/{key}"
+    );
+}
+
+#[test]
+fn what_an_older_name_cannot_mean_is_refused() {
+    for (text, told) in [
+        (
+            "version: 2\n",
+            "line 1: version must be 1: a file with another version may mean something else by the same names",
+        ),
+        (
+            "git:\n  worktrees: false\n",
+            "line 2: git.worktrees cannot be false: every task works in a worktree of its own, so that your \
+             checkout stays as it is",
+        ),
+        (
+            "git:\n  merge_strategy: sideways\n",
+            "line 2: git.merge_strategy must be one of: squash, merge, rebase, ff",
+        ),
+        (
+            "git:\n  branch_template: a/{slug}\n  branch_prefix: b/\n",
+            "line 3: git.branch_prefix and git.branch_template (line 2) are one setting; take one of them out",
+        ),
+        (
+            "claude:\n  model: a\nharness:\n  claude:\n    model: a\n",
+            "line 5: harness.claude.model and claude.model (line 2) are one setting; take one of them out",
+        ),
+    ] {
+        for layer in [Layer::of_user(text), Layer::of_repository(text)] {
+            let mistakes = layer.unwrap().mistakes();
+            let is_told = mistakes.iter().any(|one| one.to_string() == told);
+            // Who decides what runs is said before what is wrong with it.
+            let is_foreign = mistakes
+                .iter()
+                .all(|one| one.reason.contains("does not count here"));
+            assert!(is_told || is_foreign, "{mistakes:?}");
+        }
+        assert_eq!(
+            Config::parse(text).unwrap_err().to_string(),
+            format!("config.yaml, {told}")
+        );
+    }
 }

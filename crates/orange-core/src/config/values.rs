@@ -1,9 +1,8 @@
 //! The values of settings: what a YAML node means as a number, a time, a list. Errors say what it must be.
 
-use super::setting::KEYS_START;
-use super::{Mistake, Setting};
+use super::{Alias, Mistake, Setting, names};
 use crate::choice::NotAllowed;
-use crate::yaml::{self, Node};
+use crate::yaml::{self, Entry, Node};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -24,21 +23,11 @@ pub(super) fn leaves<'a>(
             Node::Mapping { entries, .. } => {
                 for entry in entries {
                     let key = format!("{}.{}", section.key, entry.key);
-                    match &entry.value {
-                        Node::Mapping { entries, .. } if is_start_of_keys(&key) => {
-                            found.extend(entries.iter().map(|entry| {
-                                let key = format!("{KEYS_START}{}", entry.key);
-                                (key, entry.key_span.start, &entry.value)
-                            }));
-                        }
-                        // Every key is commented out.
-                        empty if is_start_of_keys(&key) && is_empty(empty) => {}
-                        value => found.push((key, entry.key_span.start, value)),
-                    }
+                    collect(key, entry, &mut found);
                 }
             }
             // Every setting of the section is commented out.
-            empty if is_empty(empty) && Setting::of_section(&section.key).next().is_some() => {}
+            empty if is_empty(empty) && is_section(&section.key) => {}
             Node::Scalar { .. } | Node::Sequence { .. } => {
                 found.push((section.key.clone(), section.key_span.start, &section.value));
             }
@@ -47,8 +36,23 @@ pub(super) fn leaves<'a>(
     Ok(found)
 }
 
-fn is_start_of_keys(key: &str) -> bool {
-    KEYS_START.strip_suffix('.') == Some(key)
+fn is_section(word: &str) -> bool {
+    Setting::of_section(word).next().is_some() || Alias::is_section(word)
+}
+
+/// A setting, or those of a mapping in which they stand.
+fn collect<'a>(key: String, entry: &'a Entry, found: &mut Vec<(String, usize, &'a Node)>) {
+    match &entry.value {
+        value if !names::is_group(&key, value) => found.push((key, entry.key_span.start, value)),
+        Node::Mapping { entries, .. } => {
+            for below in entries {
+                collect(format!("{key}.{}", below.key), below, found);
+            }
+        }
+        // Every key is commented out.
+        empty if is_empty(empty) => {}
+        value => found.push((key, entry.key_span.start, value)),
+    }
 }
 
 /// That a text is YAML, but no settings.

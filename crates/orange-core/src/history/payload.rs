@@ -10,10 +10,12 @@ use crate::config::Permissions;
 use crate::gate::Verdict;
 use crate::merge::Strategy;
 use crate::runs::State;
-use crate::task::{FieldMap, Status};
+use crate::task::{FieldMap, Status, Weight as TaskWeight};
 use crate::timeline::Weight;
 use crate::usage::Usage;
 use crate::verification::CheckResult;
+use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
+use crate::work::phase_gate::PhaseGateKind;
 use crate::workflow::Role;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -401,6 +403,56 @@ events! {
     TaskVerified: TaskVerified = "task.verified" check Story {
         result: CheckResult,
         head: &'e str,
+    }
+
+    PlanWritten: PlanWritten = "plan.written" task Story {
+        weight: TaskWeight,
+        phases: Vec<Cow<'e, str>>,
+        /// A person wrote it.
+        edited: bool,
+    }
+
+    /// Where a phase of the plan stands now.
+    PhaseChanged: PhaseChanged = "phase.changed" task Story {
+        phase: &'e str,
+        /// Its status, which is not that of the task.
+        state: PhaseStatus,
+        attempt: u32,
+        /// The commit it ended at.
+        head: &'e str,
+    }
+
+    IterationNote:
+        IterationStarted = "iteration.started" agent Detail,
+        IterationEnded = "iteration.ended" agent Story
+    {
+        phase: &'e str,
+        iteration: u32,
+        attempt: u32,
+        kind: IterationKind,
+        run: &'e str,
+        harness: &'e str,
+        conversation: &'e str,
+        outcome: Outcome,
+        usage: Usage,
+        /// The commit that was made after it.
+        head: &'e str,
+        summary: &'e str,
+    }
+
+    GateDecided: GateDecided = "gate.decided" task Story {
+        phase: &'e str,
+        gate_type: PhaseGateKind,
+        attempt: u32,
+        approved: bool,
+    }
+
+    TaskRewound: TaskRewound = "task.rewound" task Story {
+        phase: &'e str,
+        /// Where the branch is now.
+        head: &'e str,
+        /// The ref under which the work since then is kept.
+        rescue: &'e str,
     }
 
     RescueRestored: RescueRestored = "rescue.restored" task Story {

@@ -4,14 +4,16 @@ use super::{cut, fields, hooks, plain};
 use crate::allow_rule::Scope;
 use crate::gate::Verdict;
 use crate::history::payload::{
-    AgentSpawned, AgentState, PermissionNote, ReviewNote, StatusMoved, TaskMerged,
+    AgentSpawned, AgentState, IterationNote, PermissionNote, PlanWritten, ReviewNote, StatusMoved,
+    TaskMerged,
 };
 use crate::history::{Event, Payload};
 use crate::merge::Strategy;
 use crate::naming::{counted, short_commit};
 use crate::reconcile::begins_anew;
 use crate::runs::State;
-use crate::task::{FieldMap, Status};
+use crate::task::{FieldMap, Status, Weight as TaskWeight};
+use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
 use crate::workflow::Role;
 use crate::{Text, text};
 use serde_json::Value;
@@ -132,6 +134,32 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
             Some(command) => format!("check started: {}", cut(command, VALUE)),
         },
         Payload::TaskVerified(_) => because("check"),
+        Payload::PlanWritten(plan) => planned(&plan),
+        Payload::PhaseChanged(change) => {
+            let phase = change.phase.unwrap_or("?");
+            let state = change.state.map_or("?", PhaseStatus::as_str);
+            because(&format!("phase {}: {state}", plain(phase)))
+        }
+        Payload::IterationStarted(note) => format!("began {}", iteration(&note)),
+        Payload::IterationEnded(note) => iteration_ended(&note, reason.as_deref()),
+        Payload::GateDecided(decision) => {
+            let verdict = match decision.approved {
+                Some(true) => "approved",
+                Some(false) => "rejected",
+                None => "decided about",
+            };
+            because(&format!(
+                "{verdict} phase {}",
+                plain(decision.phase.unwrap_or("?"))
+            ))
+        }
+        Payload::TaskRewound(rewound) => {
+            let head = rewound.head.map_or("?", short_commit);
+            format!(
+                "went back to phase {}, at {head}",
+                plain(rewound.phase.unwrap_or("?"))
+            )
+        }
         Payload::RescueRestored(restored) => {
             let place = restored.branch.or(restored.workspace);
             let place = place.map_or(String::new(), |place| format!(" to {place}"));
@@ -141,6 +169,46 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         Payload::Other(word) => other(word, event, reason.as_deref()),
     };
     words.into()
+}
+
+/// `made a plan: medium, spec → implement → review → test`
+fn planned(plan: &PlanWritten<'_>) -> String {
+    let weight = plan.weight.map_or("?", TaskWeight::as_str);
+    let phases = plan.phases.as_deref().unwrap_or_default();
+    let phases: Vec<String> = phases.iter().map(|phase| plain(phase)).collect();
+    let how = match plan.edited {
+        Some(true) => "changed the plan",
+        Some(false) | None => "made a plan",
+    };
+    format!("{how}: {weight}, {}", phases.join(" → "))
+}
+
+/// `iteration 2 of implement`
+fn iteration(note: &IterationNote<'_>) -> String {
+    let number = note
+        .iteration
+        .map_or_else(|| "?".to_owned(), |number| number.to_string());
+    let phase = plain(note.phase.unwrap_or("?"));
+    match note.kind {
+        Some(IterationKind::Turn) | None => format!("iteration {number} of {phase}"),
+        Some(kind) => format!("{kind} {number} of {phase}"),
+    }
+}
+
+/// `iteration 2 of implement: continue, $0.12: the parser is done`
+fn iteration_ended(note: &IterationNote<'_>, reason: Option<&str>) -> String {
+    let mut words = format!(
+        "{}: {}",
+        iteration(note),
+        note.outcome.map_or("?", Outcome::as_str)
+    );
+    if let Some(usage) = note.usage.filter(|usage| !usage.is_empty()) {
+        words.push_str(&format!(", {}", usage.in_brief()));
+    }
+    if let Some(why) = reason.or(note.summary).filter(|why| !why.is_empty()) {
+        words.push_str(&format!(": {}", cut(&plain(why), REASON)));
+    }
+    words
 }
 
 /// `moved agent-review → working, review failed`; what a person asked for goes with it.

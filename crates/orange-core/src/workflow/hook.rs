@@ -53,7 +53,7 @@ declare! {
     ArchiveReview: "archive_review", "archive the review", "archived the review";
     ArchiveHandoff: "archive_handoff", "archive the handoff", "archived the handoff";
     SpawnNext: "spawn_next", "look at the queue", "asked for a look at the queue";
-    DeleteRemoteBranch: "delete_remote_branch", "see to its branch on the remote", "looked at its branch on the remote";
+    DeleteRemoteBranch: "delete_remote_branch", "see to its branch, here and on the remote", "looked at its branch, here and on the remote";
     Classify: "classify", "weigh the task", "weighed the task";
     WritePlan: "write_plan", "write the plan", "wrote the plan";
     StartExecutor: "start_executor", "start the executor", "started the executor";

@@ -124,6 +124,14 @@ impl StatusInfo {
     }
 }
 
+impl StatusInfo {
+    /// Where a task of this row stands, as a sentence goes on after its name.
+    pub(crate) fn phrase_of(&self, status: Status) -> String {
+        let phrase = self.phrase.map(str::to_owned);
+        phrase.unwrap_or_else(|| format!("is {status}"))
+    }
+}
+
 /// In both tables, with the same columns.
 pub(super) const CANCELLED: StatusInfo = StatusInfo::new(
     Status::Cancelled,
@@ -195,12 +203,6 @@ impl Status {
     pub fn is_in_review(self) -> bool {
         self.info().expects == Some(Role::Reviewer)
     }
-
-    /// Where a task stands, as a sentence goes on after its name.
-    pub fn phrase(self) -> String {
-        let phrase = self.info().phrase.map(str::to_owned);
-        phrase.unwrap_or_else(|| format!("is {self}"))
-    }
 }
 
 choice! {
@@ -216,11 +218,7 @@ impl BoardColumn {
         let Some((status, blocked_reason)) = place else {
             return BoardColumn::NeedsYou;
         };
-        let task = Task {
-            status,
-            blocked_reason,
-            ..Task::default()
-        };
+        let task = Task::standing_at(status, blocked_reason);
         match info_for(status, blocked_reason).kind {
             Kind::Over => BoardColumn::Done,
             _ if task.offers(Intent::Merge) => BoardColumn::Review,

@@ -62,6 +62,35 @@ impl Known {
         key.of_file("check result", &name, &content)
     }
 
+    fn of(commit: &str, result: CheckResult, limits: Limits, log: &Path) -> Known {
+        Known {
+            commit: commit.to_owned(),
+            failures: if result.failed() {
+                failures_in(log)
+            } else {
+                Vec::new()
+            },
+            limits: Some(limits),
+            result,
+            seal: None,
+        }
+    }
+
+    /// For the next time; what did not run is tried again.
+    fn keep(&self, file: &Path, key: &SealKey) -> Result<()> {
+        if self.result.outcome == Outcome::NotRun {
+            return Ok(());
+        }
+        let sealed = Known {
+            seal: Some(self.sealed_with(key, file)),
+            ..self.clone()
+        };
+        let text = serde_json::to_vec(&sealed).unwrap_or_default();
+        write_atomic(file, &text).doing("write", file)?;
+        crash_point("verify.ran");
+        Ok(())
+    }
+
     /// What was found out before; None if it was not Orange that wrote it down.
     fn read(file: &Path, key: &SealKey) -> Option<Known> {
         let mut known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
@@ -88,6 +117,57 @@ pub(crate) struct Check<'a> {
     pub(crate) minimal: bool,
     /// Does anybody still want the result?
     pub(crate) wanted: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A slot in which somebody works, checked as it is.
+pub(crate) struct InSlot<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) name: &'a str,
+}
+
+/// Runs the commands of a check in the slot that has the commit, without its setup. What is known of the same commit there counts,
+/// and nothing that was found out elsewhere. None when nobody wants the result any more.
+pub(crate) fn check_in_slot(
+    call: &Call,
+    check: &Check<'_>,
+    commit: &str,
+    slot: &InSlot<'_>,
+) -> Result<Option<CheckResult>> {
+    let file = result_file(call, check, commit, "slot");
+    let limits = (check.rules.timeout, check.rules.verify_timeout);
+    let key = call.with_database(Database::seal_key)?;
+    let reuse = if check.again {
+        Reuse::Nothing
+    } else {
+        Reuse::All
+    };
+    let known = Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
+    if let Some(known) = known {
+        return Ok(Some(known.result));
+    }
+    let log = file.with_extension("log");
+    group::end_left(&log);
+    if let Some(parent) = file.parent() {
+        make_folder(parent).doing("create", parent)?;
+    }
+    let _ = fs::remove_file(&log);
+    let Some(result) = run(check, slot, &[], &log) else {
+        return Ok(None);
+    };
+    let known = Known::of(commit, result, limits, &log);
+    known.keep(&file, &key)?;
+    forget_old_results(call);
+    Ok(Some(known.result))
+}
+
+/// The same where commits are checked that were handed over, after the setup, with nothing else around it.
+pub(crate) fn check_clean(
+    call: &Call,
+    check: &Check<'_>,
+    commit: &str,
+) -> Result<Option<CheckResult>> {
+    let known = checked(call, check, commit, Reuse::All)?;
+    Ok(known.map(|known| known.result))
 }
 
 /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
@@ -132,7 +212,7 @@ pub(crate) fn check(call: &Call, check: &Check<'_>, commit: &str) -> Result<Opti
 
 /// What is known of a commit, found out if need be.
 fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
-    let file = result_file(call, check, commit);
+    let file = result_file(call, check, commit, "");
     let limits = (check.rules.timeout, check.rules.verify_timeout);
     let key = call.with_database(Database::seal_key)?;
     let known =
@@ -159,29 +239,14 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
         make_folder(parent).doing("create", parent)?;
     }
     let _ = fs::remove_file(&log);
-    let result = run(check, &slot, &log);
-    let known = result.map(|result| Known {
-        commit: commit.to_owned(),
-        failures: if result.failed() {
-            failures_in(&log)
-        } else {
-            Vec::new()
-        },
-        limits: Some(limits),
-        result,
-        seal: None,
-    });
-    if let Some(known) = known
-        .as_ref()
-        .filter(|known| known.result.outcome != Outcome::NotRun)
-    {
-        let sealed = Known {
-            seal: Some(known.sealed_with(&key, &file)),
-            ..known.clone()
-        };
-        let text = serde_json::to_vec(&sealed).unwrap_or_default();
-        write_atomic(&file, &text).doing("write", &file)?;
-        crash_point("verify.ran");
+    let in_slot = InSlot {
+        folder: &slot.folder,
+        name: &slot.name,
+    };
+    let result = run(check, &in_slot, &check.rules.setup, &log);
+    let known = result.map(|result| Known::of(commit, result, limits, &log));
+    if let Some(known) = &known {
+        known.keep(&file, &key)?;
     }
     verify_slot::park_check(call, check.project, &slot, check.rules, check.person, &log);
     drop(slot);
@@ -189,9 +254,9 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
     Ok(known)
 }
 
-/// The same commit of a project with the same commands comes to the same. Two clones check it each for itself: at
+/// The same commit of a project with the same commands comes to the same, in a clean worktree or in a slot each (`place`). Two clones check it each for itself: at
 /// the same time perhaps, and with files of their own.
-fn result_file(call: &Call, check: &Check<'_>, commit: &str) -> PathBuf {
+fn result_file(call: &Call, check: &Check<'_>, commit: &str, place: &str) -> PathBuf {
     let rules = check.rules;
     let project = vec![check.project.name.clone()];
     let mut hash = Sha256::new();
@@ -202,6 +267,7 @@ fn result_file(call: &Call, check: &Check<'_>, commit: &str) -> PathBuf {
             hash.update(command.as_bytes());
         }
     }
+    hash.update(place.as_bytes());
     let digest = hash.finalize();
     let words = digest.iter().take(6).map(|byte| format!("{byte:02x}"));
     let words: String = words.collect();
@@ -250,8 +316,8 @@ impl Reuse {
 }
 
 /// Runs the commands in the worktree; None when nobody wanted to wait for their end.
-fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> {
-    let env = surroundings_of_check(check.project, slot, check.person);
+fn run(check: &Check<'_>, slot: &InSlot<'_>, setup: &[String], log: &Path) -> Option<CheckResult> {
+    let env = surroundings_of_check(check.project, (slot.name, slot.folder), check.person);
     // What detaches itself becomes a child of this process, and is ended like the rest.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let began = Instant::now();
@@ -268,19 +334,19 @@ fn run(check: &Check<'_>, slot: &VerifySlot, log: &Path) -> Option<CheckResult> 
                         unwanted.store(true, Ordering::Release);
                         // Also what gave up its environment. The process that waits for it reaps it.
                         runs::end_tree(std::process::id(), || {});
-                        VerifySlot::end_processes(&slot.folder);
+                        VerifySlot::end_processes(slot.folder);
                     }
                 }
             }
         });
-        let run = |list: &[String], timeout| commands::run(&slot.folder, list, timeout, &env, log);
-        let outcome = run(&check.rules.setup, check.rules.timeout)
+        let run = |list: &[String], timeout| commands::run(slot.folder, list, timeout, &env, log);
+        let outcome = run(setup, check.rules.timeout)
             .and_then(|()| run(&check.rules.verify, check.rules.verify_timeout));
         over.store(true, Ordering::Release);
         outcome
     });
     let seconds = began.elapsed().as_secs_f64();
-    end_everything(&slot.folder);
+    end_everything(slot.folder);
     if unwanted.load(Ordering::Acquire) {
         return None;
     }

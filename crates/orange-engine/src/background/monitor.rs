@@ -3,18 +3,19 @@
 
 use crate::background::queue;
 use crate::call::{self, Call};
+use crate::effects::executor;
 use crate::error::{Code, Result};
 use crate::index::list::{Filter, Outside};
 use crate::runs::{self, Doing, RunFolder, RunSpec, State};
 use crate::store::locks::{Lock, LockFile};
 use crate::tmux::PaneInfo;
 use crate::verbs::{handle_signals, start};
-use crate::{errand, home_record, recovery, sessions, tx};
+use crate::{errand, execution, home_record, recovery, sessions, tx};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
 use orange_core::task::Status;
-use orange_core::workflow::Role;
+use orange_core::workflow::{Kind, Role, Workflow};
 use std::collections::{HashMap, HashSet};
 use std::panic::resume_unwind;
 
@@ -119,6 +120,7 @@ impl Monitor {
             // Without tmux there is nothing to close, and much else to do.
             Err(error) => tracing::warn!(%error, "windows were not looked at"),
         }
+        resend_classifiers(call)?;
         // An agent that ended without a word, or a task that was cancelled, made room and told nobody.
         if start::has_queued(call)? {
             call::request_queue_run(call)?;
@@ -145,7 +147,7 @@ impl Monitor {
 
     /// Tasks that need an agent, have none, and of whose run there is no folder either.
     fn missed(&self, call: &Call, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
-        let roles = [Role::Worker, Role::Reviewer];
+        let roles = [Role::Worker, Role::Reviewer, Role::Executor];
         let expects = |status: &&Status| roles.iter().any(|role| is_expected(**status, *role));
         let statuses = Status::ALL.iter().filter(expects);
         let filter = Filter {
@@ -179,6 +181,31 @@ fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
     let goes_on = |doing: Doing| matches!(doing.state, State::Starting | State::Working);
     let is_due = run.due().is_some_and(|due| due.at <= Timestamp::now());
     spec.adapter.gives_signals() && (is_due || !run.state().is_none_or(goes_on))
+}
+
+/// Sends for errands that died before they found the weight of their task.
+fn resend_classifiers(call: &Call) -> Result<()> {
+    let waiting = Workflow::in_use().flat_map(|table| {
+        table.statuses.iter().filter(|info| {
+            let mut rows = table.rows_from(info.status, info.reason);
+            info.kind == Kind::Active && rows.any(execution::needs_weight)
+        })
+    });
+    let filter = Filter {
+        statuses: waiting
+            .map(|info| info.status.as_str().to_owned())
+            .collect(),
+        ..Filter::default()
+    };
+    let index = call.index()?;
+    let rows = index.fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)?;
+    for row in rows {
+        let lock = executor::classify_lock(&row.folder);
+        if call.store.try_lock(Lock::Classify(&lock))?.is_some() {
+            executor::send_classifier(call, &row.folder)?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder without a description says nothing of any run; it may be in the making right now.

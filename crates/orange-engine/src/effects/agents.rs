@@ -62,7 +62,7 @@ pub(crate) fn kill_reviewer(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
 }
 
 /// What ended is journalled as ended, whether or not its window could be closed.
-fn end(
+pub(crate) fn end(
     tx: &TaskTx<'_>,
     roles: &[Role],
     close: impl FnOnce(&TaskTx<'_>) -> Result<()>,
@@ -219,7 +219,7 @@ fn message_of(tx: &TaskTx<'_>) -> String {
     message.or_else(output).unwrap_or_default()
 }
 
-fn transition_id(tx: &TaskTx<'_>) -> String {
+pub(crate) fn transition_id(tx: &TaskTx<'_>) -> String {
     let id = tx.last_transition_id();
     id.unwrap_or_else(|| tx.task.id.clone())
 }

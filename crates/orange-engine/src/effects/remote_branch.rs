@@ -1,19 +1,28 @@
 //! The task's branch on the remote, once its work is in.
 
+use crate::effects::local_branch;
 use crate::effects::merge::recorded;
 use crate::error::Result;
 use crate::git::{self, landing};
+use crate::projects::Project;
 use crate::settings;
 use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType};
 use orange_core::merge::RemoteBranches;
 
-/// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
-pub(crate) fn delete_remote_branch(tx: &TaskTx<'_>) -> Result<String> {
-    let task = &tx.task;
-    let Some(project) = tx.call.project_of(&task.project) else {
+/// Sees to the branch there and here. Says what was done.
+pub(crate) fn delete_branches(tx: &TaskTx<'_>) -> Result<String> {
+    let Some(project) = tx.call.project_of(&tx.task.project) else {
         return Ok("its project is not registered".into());
     };
+    let there = delete_remote_branch(tx, &project)?;
+    let here = local_branch::delete_branch(tx, &project)?;
+    Ok(format!("{there}; here: {here}"))
+}
+
+/// Deletes it if the settings say so, and only if nothing is lost by it. Says what was done.
+fn delete_remote_branch(tx: &TaskTx<'_>, project: &Project) -> Result<String> {
+    let task = &tx.task;
     // Asked first: mostly there is none, and the settings need git.
     let remote = format!("refs/remotes/origin/{}", task.branch);
     let Some(at) = git::commit_of(&project.path, &remote)? else {

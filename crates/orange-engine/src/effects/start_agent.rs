@@ -7,7 +7,9 @@ use crate::harness::instructions::{INSTRUCTIONS, MAX_INSTRUCTIONS};
 use crate::harness::{self, Harness, Occasion};
 use crate::prompt;
 use crate::rules::{self, rules_commit};
-use crate::runs::{Conversation, Due, DueFor, Extras, RunFolder, RunSpec, descendants};
+use crate::runs::{
+    Conversation, Due, DueFor, Extras, RUN_AGENT, RUN_PHASES, RunFolder, RunSpec, descendants,
+};
 use crate::sessions::{self, adopted, permissions, programs};
 use crate::settings::{self, models};
 use crate::tmux::{NewWindow, Pane, PaneInfo, Tmux};
@@ -82,32 +84,48 @@ pub(crate) fn begin(tx: &TaskTx<'_>, begin: &Begin) -> Result<Begun> {
     let (spec, extras) = run_spec(tx, begin, &harness)?;
     let message = begin.message.as_deref().unwrap_or_default();
     let prompt = prompt::prompt_with_message(call, task, begin.prompt, message)?;
+    open(tx, &spec, &prompt, &extras)
+}
+
+/// Opens the window of a run, and waits until its process has reported.
+pub(crate) fn open(
+    tx: &TaskTx<'_>,
+    spec: &RunSpec,
+    prompt: &str,
+    extras: &Extras,
+) -> Result<Begun> {
+    let call = tx.call;
+    let folder = sessions::run_folder(call, &spec.run);
     let tmux = sessions::usable_tmux(call)?;
     if !begins_by_itself(tx, &tmux, &folder)? {
-        folder.write(&spec, &prompt, &extras)?;
-        let timeout = settings::config(call)?.agents.start_timeout;
-        folder.note_due(Due {
-            at: Timestamp::now() + timeout,
-            reason: DueFor::Start,
-        })?;
+        folder.write(spec, prompt, extras)?;
+        if spec.role != Role::Executor {
+            // An executor has nothing on its terminal that could wait for somebody.
+            let timeout = settings::config(call)?.agents.start_timeout;
+            folder.note_due(Due {
+                at: Timestamp::now() + timeout,
+                reason: DueFor::Start,
+            })?;
+        }
         crash_point("spawn.written");
         release::unlock_slot(&spec.worktree)?;
-        let pane = open_window(&tmux, tx, &spec)?;
+        let pane = open_window(&tmux, tx, spec)?;
         folder.note_pane(&pane)?;
         crash_point("spawn.opened");
-        if let Err(error) = wait_for_start(task, &folder, &tmux, &pane) {
-            abandon(call, &tmux, &pane, &begin.run)?;
+        if let Err(error) = wait_for_start(&tx.task, &folder, &tmux, &pane) {
+            abandon(call, &tmux, &pane, &spec.run)?;
             return Err(error);
         }
     }
-    if let Err(error) = clear_old_windows(tx, begin) {
-        tracing::warn!(%error, run = begin.run, "a window of an earlier run is left");
+    if let Err(error) = clear_old_windows(tx, spec) {
+        tracing::warn!(%error, run = spec.run, "a window of an earlier run is left");
     }
     crash_point("spawn.started");
-    started(tx, &begin.run)
+    started(tx, &spec.run)
 }
 
-fn started(tx: &TaskTx<'_>, run: &str) -> Result<Begun> {
+/// What to journal of a run whose process has reported.
+pub(crate) fn started(tx: &TaskTx<'_>, run: &str) -> Result<Begun> {
     Ok(match begun(tx, run)? {
         Some(event) => Begun::Started(Box::new(event)),
         None => Begun::Running,
@@ -351,9 +369,13 @@ fn instructions_for(call: &Call, task: &Task, harness: &Harness) -> Result<Optio
 fn open_window(tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
     let task = &tx.task;
     let window = window_name(task, spec.role);
+    let verb = match spec.role {
+        Role::Executor => RUN_PHASES,
+        Role::Worker | Role::Reviewer => RUN_AGENT,
+    };
     let command: Vec<OsString> = [
         tx.call.orange.clone().into_os_string(),
-        "run-agent".into(),
+        verb.into(),
         "--home".into(),
         tx.call.store.home().into(),
         "--task".into(),
@@ -403,15 +425,15 @@ fn open_window(tmux: &Tmux, tx: &TaskTx<'_>, spec: &RunSpec) -> Result<Pane> {
 
 /// Windows in which only the shell of an earlier run of that role is left are closed. Only now, when there is a
 /// new one: the last window takes the session with it, and whoever looks at it.
-fn clear_old_windows(tx: &TaskTx<'_>, begin: &Begin) -> Result<()> {
+fn clear_old_windows(tx: &TaskTx<'_>, spec: &RunSpec) -> Result<()> {
     let known = runs::runs(tx.history()).into_iter();
-    let of_role = known.filter(|run| run.role == begin.role);
+    let of_role = known.filter(|run| run.role == spec.role);
     let old: Vec<String> = of_role.map(|run| run.id).collect();
     if old.is_empty() {
         return Ok(());
     }
     for window in sessions::windows_of(tx.call, &tx.task)? {
-        let run = window.run_id.filter(|run| *run != begin.run);
+        let run = window.run_id.filter(|run| *run != spec.run);
         let is_old = run.is_some_and(|run| old.contains(&run));
         if is_old && descendants(window.pid).is_empty() {
             Tmux::at(&window.pane.socket).kill_pane(&window.pane)?;

@@ -12,6 +12,7 @@ pub mod home;
 pub mod leaving;
 pub mod leftovers;
 pub mod machine;
+pub mod phased;
 pub mod processes;
 pub mod registry;
 pub mod repositories;
@@ -148,15 +149,18 @@ const CHECKS: &[(Group, bool, Check)] = &[
     (Group::Tasks, false, tasks::check_tasks),
     (Group::Tasks, false, tasks::check_links),
     (Group::Tasks, false, evidence::check_evidence),
+    (Group::Tasks, false, phased::check_plans),
     // After these, since the index is asked: what is wrong with it must have been found.
     (Group::Home, false, registry::check_unregistered),
     (Group::Processes, false, processes::check_runs),
+    (Group::Processes, false, phased::check_claims),
     (Group::Sessions, false, sessions::check_sessions),
     (Group::Sessions, false, agents::check_agents),
     (Group::Processes, false, processes::check_processes),
     // After these: nobody may live in a slot that is given back.
     (Group::Pool, true, workspaces::check_workspaces),
     (Group::Leftovers, false, leftovers::check_leftovers),
+    (Group::Leftovers, false, phased::check_transcripts),
     (Group::Leftovers, true, git_leftovers::check_git_leftovers),
 ];
 

@@ -140,7 +140,10 @@ pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> crate::Res
             err!(Conflict, "there is a branch {branch} already").hint("choose another name")
         );
     }
-    refs::make_branch(repository, branch, &rescue.commit)
+    // A branch that was saved as a whole is where it was.
+    let (note, commit) = (&rescue.note, &rescue.commit);
+    let at = note.head.as_ref().filter(|_| !note.holds_work());
+    refs::make_branch(repository, branch, at.unwrap_or(commit))
 }
 
 fn changes_of(repository: &Path, rescue: &Rescue) -> crate::Result<Vec<Difference>> {

@@ -58,7 +58,34 @@ pub(crate) fn with_settings(
             None => *asked = setting.value,
         }
     }
+    if asked.model.is_none() {
+        asked.model = match of_harness(&config, harness) {
+            Some(Said {
+                unused: Some(why), ..
+            }) => {
+                call.notice(why);
+                None
+            }
+            said => said.and_then(|said| said.value),
+        };
+    }
     Ok(asked)
+}
+
+/// What `harness.NAME.model` says.
+fn of_harness(config: &Config, harness: &Harness) -> Option<Said> {
+    let name = &harness.name;
+    let model = config.harness_changes.get(name)?.model.as_ref()?;
+    let refused = harness.refuses_model(model).err();
+    Some(Said {
+        unused: refused.map(|error| {
+            format!(
+                "`harness.{name}.model` ({model}) is not used: {}",
+                error.message
+            )
+        }),
+        value: Some(model.clone()),
+    })
 }
 
 /// Settings that the harness which they are for cannot follow.
@@ -69,8 +96,12 @@ pub(crate) fn unused_model_settings(call: &Call, config: &Config) -> Vec<String>
         let harness = harness::find(&name, config, &call.orange).ok()??;
         Some(of_settings(config, role, &harness, Some(&harness)))
     });
-    let unused = unused.flatten().filter_map(|setting| setting.unused);
-    unused.collect()
+    let changed = config.harness_changes.keys().filter_map(|name| {
+        let harness = harness::find(name, config, &call.orange).ok()??;
+        of_harness(config, &harness)
+    });
+    let unused = unused.flatten().chain(changed);
+    unused.filter_map(|setting| setting.unused).collect()
 }
 
 /// What a task asks for.

@@ -41,7 +41,7 @@ impl TaskTx<'_> {
             let ended = folder.ended();
             messages::note_outcomes(self, &run)?;
             self.judge(&run, ended.as_ref())?;
-            if run.role == Role::Worker {
+            if run.role != Role::Reviewer {
                 // There is room for another one.
                 call::request_queue_run(self.call)?;
             }
@@ -102,7 +102,7 @@ impl TaskTx<'_> {
 
     /// An agent that was started by a process which did not live to journal it.
     fn adopt_runs(&mut self) -> Result<()> {
-        for role in [Role::Worker, Role::Reviewer] {
+        for role in [Role::Worker, Role::Reviewer, Role::Executor] {
             let id = next_run_id(self.history(), &self.task.id, role);
             if let Some(event) = start_agent::begun(self, &id)? {
                 let mut events = heard(self, role);
@@ -136,6 +136,10 @@ impl TaskTx<'_> {
         if ended.is_some_and(|ended| ended.stopped) {
             stop_agent::keep_screen(self.call, &self.place, run);
             return self.note(vec![gone(self.call, EventType::AgentStopped, run, &how)]);
+        }
+        if run.role == Role::Executor {
+            // What its end means for the task is told by its rows: `tx/execution.rs`.
+            return self.note(vec![gone(self.call, EventType::AgentExited, run, &how)]);
         }
         let end = End {
             how,

@@ -51,11 +51,21 @@ impl TaskTx<'_> {
         if self.ends_itself() {
             return self.hand_over();
         }
-        let finished = self.finish_hooks();
+        let finished = self.finish_hooks().and_then(|()| self.journal_execution());
         self.index()?;
         finished?;
         self.conclude();
         Ok(self.committed())
+    }
+
+    /// The same for a process that the hooks end: an errand carries them out, and this process does not wait for it.
+    pub(crate) fn commit_for_errand(mut self, events: Vec<Event>) -> Result<()> {
+        self.write(events)?;
+        self.index()?;
+        let (call, folder) = (self.call, self.place.folder());
+        // The task stays listed as changing: should the errand not come, the next command goes on with it.
+        self.lock.release();
+        errand::start(&call.orange, call.store.home(), &["finish", &folder]).map(drop)
     }
 
     fn committed(self) -> Committed {
@@ -72,7 +82,7 @@ impl TaskTx<'_> {
     /// Whether the open hooks would end this very process: a caller that sits in a window which a hook closes dies before
     /// the remaining hooks have run.
     pub(super) fn ends_itself(&self) -> bool {
-        let closes = [Hook::KillReviewer.name(), Hook::KillSession.name()];
+        let closes = [Hook::KillReviewer, Hook::KillSession, Hook::StopExecutor].map(Hook::name);
         let transition = self.history().last_transition();
         let open = transition.is_some_and(|transition| {
             transition.hooks.iter().any(|hook| {

@@ -17,9 +17,24 @@ impl TaskTx<'_> {
         let (call, task) = (self.call, &self.task);
         let wish = Move {
             force,
+            intent: Some(Intent::Merge),
             ..Move::to(facts::destination(task, Intent::Merge)?)
         };
         decided(call, Actor::Human, task, &self.body, wish, resolution)?
+            .map_err(|refusal| refusal::explain(call, task, wish, refusal))
+    }
+}
+
+impl TaskTx<'_> {
+    /// Checks a move that Orange makes by itself.
+    pub(crate) fn decide_as_engine(&self, wish: Move) -> Result<Event> {
+        self.decide_as(Actor::Engine, wish)
+    }
+
+    /// Checks a move on somebody's behalf; a refusal is in words.
+    pub(crate) fn decide_as(&self, actor: Actor, wish: Move) -> Result<Event> {
+        let (call, task) = (self.call, &self.task);
+        decided(call, actor, task, &self.body, wish, None)?
             .map_err(|refusal| refusal::explain(call, task, wish, refusal))
     }
 }

@@ -1,11 +1,13 @@
-//! Answering the questions that an agent wrote into TASK.md, or a stuck task's call for help: the words go to the worker,
-//! and its task goes on.
+//! Answering the questions that an agent wrote into TASK.md or that the agent of a phase asked, or a stuck task's call for
+//! help: the words go to the agent, and its task goes on.
 
 use crate::access;
 use crate::call::Call;
 use crate::error::{Result, err};
+use crate::execution;
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
+use crate::verbs::phased;
 use crate::verbs::request_changes::request_changes;
 use crate::views::questions::is_help_wanted;
 use crate::views::task::TaskView;
@@ -22,6 +24,10 @@ pub fn answer_clarification(call: &Call, view: &TaskView, words: &str) -> Result
                 Action::answer_question(view.task.name())
             )),
         );
+    }
+    if execution::has_plan(&view.task) {
+        let done = phased::gate::answer(call, view.place.clone(), words)?;
+        return Ok(Changed::from(done));
     }
     if is_help_wanted(&view.task) {
         return request_changes(call, view.place.clone(), words);

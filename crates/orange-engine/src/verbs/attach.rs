@@ -34,7 +34,7 @@ pub fn attach(call: &Call, place: Place, role: Option<Role>) -> Result<(Task, At
         return Err(
             err!(NotFound, "{label} has no tmux session").hint(match view.task.status {
                 status if !status.has_started() => {
-                    text!("start it: {}", Action::spawn(view.task.name(), false))
+                    text!("start it: {}", crate::execution::how_to_start(&view.task))
                 }
                 status if status.is_active() => {
                     text!(

@@ -2,7 +2,7 @@
 
 use crate::access::{self, with_article};
 use crate::call::{Call, Caller};
-use crate::effects::start_agent;
+use crate::effects::{executor, start_agent};
 use crate::error::{Result, err};
 use crate::facts::{branch, destination};
 use crate::field_checks::{self, bad_value};
@@ -14,8 +14,9 @@ use crate::store::locks::Lock;
 use crate::tx::commit::Committed;
 use crate::tx::slot_drift::astray;
 use crate::tx::{self, TaskTx, decide, refusal};
+use crate::verbs::phased::{gates, plan};
 use crate::verbs::{cancel, rename_branch, start};
-use crate::{seal_checks, started_by, workspaces};
+use crate::{execution, seal_checks, started_by, workspaces};
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Key, Reference, read_stored, stored_reference};
@@ -23,6 +24,7 @@ use orange_core::machine::{self, Move, Refusal};
 use orange_core::runs::open_runs;
 use orange_core::task::{Field, FieldMap, FieldValue, Status, Task};
 use orange_core::timeline::fields::noun;
+use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::workflow::{Condition, Hook, Intent, Role};
 use orange_core::{Action, text};
 use serde_json::Value;
@@ -33,6 +35,8 @@ pub enum Edit {
     /// An empty text clears.
     Set(Field, String),
     SetFlag(Field, bool),
+    /// Who decides about a phase; None: whoever the settings and the plan say.
+    Gate(String, Option<PhaseGateKind>),
     /// None: the branch that is checked out in the task's workspace.
     Branch(Option<String>),
     AddTo(Field, String),
@@ -79,6 +83,17 @@ pub struct Changed {
     pub waits: Option<String>,
 }
 
+impl From<Committed> for Changed {
+    /// A move without anything else.
+    fn from(done: Committed) -> Changed {
+        Changed {
+            done,
+            fields: Vec::new(),
+            waits: None,
+        }
+    }
+}
+
 pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     // Wider locks before the task's own, everywhere: two commands never wait for each other.
     let edits_branch = |edit: &Edit| matches!(edit, Edit::Branch(_));
@@ -96,11 +111,28 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     if wanted.is_some_and(Status::is_given_up) && !change.keep_children {
         cancel::no_open_children(call, &tx.task, &[])?;
     }
-    let from = tx.task.status;
+    let had_started = tx.task.has_started();
     let mut events = Vec::new();
     let mut after = tx.task.clone();
     let mut fields = Vec::new();
-    if let Some(event) = field_changes(call, &tx.task, &change.edits)? {
+    let (weights, edits) = weights_of_plans(&tx.task, &change.edits);
+    if let Some(weight) = weights.last() {
+        if wanted.is_some() {
+            return Err(err!(
+                Usage,
+                "the weight of a phased task is changed by itself: it may move the task"
+            )
+            .hint("give two commands"));
+        }
+        let before = tx.task.weight;
+        events = plan::follow_weight(&mut tx, weight)?;
+        fields.extend((tx.task.weight != before).then(|| Field::Weight.name().to_owned()));
+        after = tx.task.clone();
+        for event in &events {
+            machine::apply(&mut after, event).map_err(bad_value)?;
+        }
+    }
+    if let Some(event) = field_changes(call, &after, &edits)? {
         machine::apply(&mut after, &event).map_err(bad_value)?;
         fields.extend(event.fields.keys().cloned());
         events.push(event);
@@ -113,6 +145,7 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     if let Some(to) = wanted {
         let wish = Move {
             force: change.force,
+            intent: change.intent,
             ..Move::to(to)
         };
         let resolution = change.resolution.as_deref();
@@ -147,8 +180,14 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     if hooks.iter().any(|hook| matches!(hook, Hook::SpawnAgent(_))) {
         start_agent::check_can_spawn(call, &after)?;
         // A person can see to it; what starts by itself is not held up, its window says the same.
-        if !from.has_started() && call.caller == Caller::Human {
+        if !had_started && call.caller == Caller::Human {
             start_agent::check_login(call, &after, Role::Worker)?;
+        }
+    }
+    if hooks.contains(&Hook::StartExecutor) {
+        executor::check_can_execute(call, &after)?;
+        if call.caller == Caller::Human {
+            start_agent::check_login(call, &after, Role::Executor)?;
         }
     }
     if hooks.contains(&Hook::AcquireWorkspace) {
@@ -161,7 +200,7 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
             Ok(())
         })?;
     }
-    if !from.has_started() && wanted.is_some() && call.caller == Caller::Human {
+    if !had_started && wanted.is_some() && call.caller == Caller::Human {
         started_by::note_started_by(call, &tx.task.id);
     }
     if renamed {
@@ -180,6 +219,19 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     let changed = changed(done, None);
     start::request_turn(call, &changed.done.task, &changed.fields)?;
     Ok(changed)
+}
+
+/// The weights that a phased task is given, which change more than a field; and the other edits.
+fn weights_of_plans<'e>(task: &Task, edits: &'e [Edit]) -> (Vec<&'e str>, Vec<Edit>) {
+    let mut weights = Vec::new();
+    let mut others = Vec::new();
+    for edit in edits {
+        match edit {
+            Edit::Set(Field::Weight, weight) if execution::has_plan(task) => weights.push(weight),
+            edit => others.push(edit.clone()),
+        }
+    }
+    (weights.into_iter().map(String::as_str).collect(), others)
 }
 
 /// Everything is there but the end of the check: the move is noted, and made when that is over.
@@ -216,6 +268,7 @@ fn may_change(call: &Call, task: &Task, change: &Change) -> Result<()> {
     for edit in &change.edits {
         let field = match edit {
             Edit::Branch(_) | Edit::Set(Field::Summary, _) => continue,
+            Edit::Gate(..) => &Field::Gates,
             Edit::Set(field, _)
             | Edit::SetFlag(field, _)
             | Edit::AddTo(field, _)
@@ -282,6 +335,10 @@ fn edited(call: &Call, task: &Task, edit: &Edit) -> Result<(Field, Value)> {
             Ok((*field, Value::from(text.as_str())))
         }
         Edit::SetFlag(field, flag) => Ok((*field, Value::from(*flag))),
+        Edit::Gate(phase, kind) => {
+            let gates = gates::with_gate(call, task, phase, *kind)?;
+            Ok((Field::Gates, Value::Object(gates)))
+        }
         Edit::Branch(name) => {
             let name = match name {
                 Some(name) => name.clone(),

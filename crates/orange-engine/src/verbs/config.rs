@@ -69,9 +69,15 @@ pub fn change_setting(
     let old = settings::settings_bytes(call)?;
     let text = text_of(old.clone().unwrap_or_default())
         .map_err(|line| err!(Usage, "config.yaml, line {line}: it is not UTF-8").hint(by_hand()))?;
-    let new = edited(&text, key, after.as_ref())
-        .map_err(|error| err!(Usage, "{error}").hint(by_hand()))?;
     let earlier = Layer::of_user(&text).ok();
+    let unchanged = |error| err!(Usage, "{error}").hint(by_hand());
+    // A line with the name that older files have for it goes, or the file would say it twice.
+    let alias = earlier.as_ref().and_then(|layer| layer.get(key)?.alias);
+    let without = match alias {
+        Some(alias) => edited(&text, alias, None).map_err(unchanged)?,
+        None => text.clone(),
+    };
+    let new = edited(&without, key, after.as_ref()).map_err(unchanged)?;
     let was_bad = |key: &str| {
         let mut bad = earlier.iter().flat_map(|layer| &layer.bad);
         bad.any(|bad| bad.key == key)
@@ -107,7 +113,7 @@ pub fn change_setting(
         before: before.map(|value| setting.shown(value)),
         after: after.map(|value| setting.shown(value)),
         file: settings::settings_file(call),
-        default: setting.default_value(),
+        default: setting.default_of(key),
         trouble: now.usable().err().map(|error| error.to_string()),
         outdone: overrides
             .rfind(|said| said.key == key)
@@ -192,7 +198,10 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
 
 /// A value that would do.
 fn example(setting: &Setting, key: &str) -> Text {
-    let key = key.replace("harness.NAME", "harness.mine");
-    let key = key.replace("keys.NAME", "keys.merge");
+    let key = if key == setting.key {
+        setting.example_key()
+    } else {
+        key.to_owned()
+    };
     text!("for example: {}", Action::set_setting(key, setting.example))
 }

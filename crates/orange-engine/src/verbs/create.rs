@@ -17,17 +17,19 @@ use crate::store::{Place, journal, private, replace};
 use crate::tx::commit::Committed;
 use crate::tx::write_reconciled::written_fields;
 use crate::tx::{self, context_mark, transition_id};
+use crate::verbs::phased::{gates, plan};
 use crate::verbs::{change, create_from, start};
 use crate::views::results::Origin;
 use crate::workspaces::acquire;
 use crate::workspaces::base::{self, check_base, existing_commit, starting_point};
-use crate::{access, event_log, git, keys, seal_checks, started_by};
+use crate::{access, event_log, execution, git, keys, seal_checks, started_by};
 use orange_core::config::Permissions;
 use orange_core::history::Event;
 use orange_core::history::payload::TaskCreated;
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
+use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
 use orange_core::{artifact, machine, naming, review, testing, text};
 use orange_sys::crash_points::crash_point;
@@ -42,7 +44,10 @@ pub struct NewTask {
     pub summary: String,
     pub context: Option<String>,
     pub status: Option<Status>,
+    /// None: as `tasks.workflow` says.
     pub workflow: Option<WorkflowName>,
+    /// Who decides about phases of a phased task, as its person says.
+    pub gates: Vec<(String, PhaseGateKind)>,
     pub base: Option<String>,
     pub target_branch: Option<String>,
     pub harness: Option<String>,
@@ -84,6 +89,7 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     git::must_be_there(call.search_path.as_deref())?;
     let project = call::registered(call, &new.project)?;
     let mut task = draft(call, new, &project)?;
+    check_plan(call, new, &mut task)?;
     let workflow = Workflow::named(task.workflow);
     let row = workflow.creation(task.status).ok_or_else(|| {
         let rows = workflow.creations.iter();
@@ -143,7 +149,8 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     let key = keys::next_key(call, &project.name)?;
     task.key = Some(key);
     // With its first event, so that nobody who dies before the start leaves it waiting for ever.
-    task.queued_at = (new.starts && !task.status.has_started()).then(|| call.now());
+    let starts = new.starts && !execution::has_plan(&task);
+    task.queued_at = (starts && !task.has_started()).then(|| call.now());
     task.branch = branch_for(call, new, &project, &task, key)?;
     if new.branch.is_none() {
         branch::branch_is_free(call, &project.name, &task.branch, None)?;
@@ -154,17 +161,45 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     if let Some(origin) = origin {
         create_from::note_dependents(call, origin, &tx.task)?;
     }
-    Ok(Created {
-        done: tx.commit(Vec::new())?,
-        start,
-    })
+    let mut done = tx.commit(Vec::new())?;
+    if execution::has_plan(&done.task) && done.task.weight.is_some() {
+        plan_at_once(call, &mut done);
+    }
+    Ok(Created { done, start })
+}
+
+/// Writes the plan of a task whose weight its person has named. The task is there, whatever becomes of it.
+fn plan_at_once(call: &Call, done: &mut Committed) {
+    match start::brought_forward(call, &done.place, done.task.clone()) {
+        Ok(task) => done.task = task,
+        Err(error) => call.notice(text!(
+            "{} has no plan yet: {}",
+            done.task.label(),
+            with_hint(&error)
+        )),
+    }
+}
+
+/// What only phased tasks have: gates behind phases, and a weight that decides about a plan.
+fn check_plan(call: &Call, new: &NewTask, task: &mut Task) -> Result<()> {
+    if !new.gates.is_empty() {
+        access::people_only(call, "choose who decides about phases")?;
+    }
+    for (phase, kind) in &new.gates {
+        task.gates = gates::with_gate(call, task, phase, Some(*kind))?;
+    }
+    if new.weight.is_some() && new.origin.is_none() && execution::has_plan(task) {
+        plan::check_override(call, task)?;
+    }
+    Ok(())
 }
 
 /// Whether its agent could be started is found out before there is a task. One that has to wait anyway is made
 /// anyway, and what is missing is reported at once.
 fn check_can_start(call: &Call, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
     let spawns = |entry: &HookEntry| matches!(entry.hook, Hook::SpawnAgent(_));
-    let starts = new.starts && task.queue == Queue::Active && !task.status.has_started();
+    let waits_for_run = execution::has_plan(task);
+    let starts = new.starts && !waits_for_run && task.queue == Queue::Active && !task.has_started();
     if !starts && !row.hooks.iter().any(spawns) {
         return Ok(());
     }
@@ -226,12 +261,16 @@ fn draft(call: &Call, new: &NewTask, project: &Project) -> Result<Task> {
             harness.check_mode(mode)?;
         }
     }
+    let workflow = match new.workflow {
+        Some(workflow) => workflow,
+        None => settings::config_of(call, project)?.tasks.workflow,
+    };
     let mut task = Task {
         id: nanoid::nanoid!(ID_LENGTH, &ID_ALPHABET),
         project: project.name.clone(),
         summary: one_line(&new.summary)?,
-        status: new.status.unwrap_or_default(),
-        workflow: new.workflow.unwrap_or(WorkflowName::Interactive),
+        status: new.status.unwrap_or(Workflow::named(workflow).begins_as()),
+        workflow,
         target_branch: new.target_branch.clone(),
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
@@ -389,7 +428,7 @@ fn write_new(
     event.transition = Some(transition_id());
     let task =
         machine::fold(std::slice::from_ref(&event), u64::MAX).map_err(field_checks::bad_value)?;
-    if task.status.has_started() {
+    if task.has_started() {
         started_by::note_started_by(call, &task.id);
         event = facts::with_head(call, &task, event);
     }

@@ -19,6 +19,7 @@ pub use orange_core::history::payload::Work;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::{Action, artifact, text};
 use std::fmt::Write as _;
 
@@ -115,6 +116,9 @@ pub fn create_from(
     new.queue = new.queue.or(Some(old.queue));
     new.category = new.category.or(Some(old.category));
     new.weight = new.weight.or(old.weight);
+    if new.gates.is_empty() {
+        new.gates = gates_of(old);
+    }
     new.initiative_id = new.initiative_id.or_else(|| old.initiative_id.clone());
     if new.tags.is_empty() {
         new.tags.clone_from(&old.tags);
@@ -130,6 +134,14 @@ pub fn create_from(
         work,
     });
     Ok(new)
+}
+
+/// What its person said of who decides about phases.
+fn gates_of(old: &Task) -> Vec<(String, PhaseGateKind)> {
+    let gates = old.gates.iter();
+    let kept =
+        gates.filter_map(|(phase, kind)| Some((phase.clone(), kind.as_str()?.parse().ok()?)));
+    kept.collect()
 }
 
 /// Links that still mean something: a parent that is not over, blockers that are open, tasks that are there.

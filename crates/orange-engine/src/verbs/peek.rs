@@ -44,7 +44,7 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
     let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
     let label = view.task.label();
     let run = last_run(&view.history, role).ok_or_else(|| {
-        if view.task.status.has_started() {
+        if view.task.has_started() {
             err!(NotFound, "{label} has had no {role}").hint(text!(
                 "{} tells which agents it had",
                 Action::show(view.task.name(), false)
@@ -56,7 +56,7 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
             )
             .hint(text!(
                 "start it: {}",
-                Action::spawn(view.task.name(), false)
+                crate::execution::how_to_start(&view.task)
             ))
         }
     })?;

@@ -3,9 +3,11 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
+use crate::execution;
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
+use crate::verbs::phased;
 use orange_core::workflow::{Intent, Role};
 use orange_core::{Action, TaskName, Text, text};
 
@@ -21,6 +23,10 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
             )
         )));
     }
+    let task = call.store.survey(&place.folder()).task;
+    if execution::has_plan(&task) {
+        return phased::changes::request_changes(call, place, message).map(Changed::from);
+    }
     let change = Change {
         intent: Some(Intent::RequestChanges),
         message: Some(message.trim().to_owned()),
@@ -28,7 +34,6 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
     };
     let history = place.history()?;
     if lost_workspace::runs_in_deleted_folder(call, &history, Role::Worker) {
-        let task = call.store.survey(&place.folder()).task;
         return Err(err!(
             ConditionUnmet,
             "the worker of {} runs in a workspace that was deleted, so it cannot change anything",

@@ -36,7 +36,7 @@ pub fn respawn(
         let back = destination(&tx.task, Intent::TakeBack);
         let hint = match back {
             _ if !status.has_started() => {
-                text!("start it: {}", Action::spawn(tx.task.name(), false))
+                text!("start it: {}", crate::execution::how_to_start(&tx.task))
             }
             Some(back) if tx.task.offers(Intent::TakeBack) => {
                 text!("take it back: {}", Action::move_to(tx.task.name(), back))

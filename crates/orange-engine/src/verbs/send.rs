@@ -50,7 +50,10 @@ pub fn send(
         return Err(
             err!(ConditionUnmet, "no {role} of {label} is running").hint(match tx.task.status {
                 status if !status.has_started() => {
-                    text!("start it first: {}", Action::spawn(tx.task.name(), false))
+                    text!(
+                        "start it first: {}",
+                        crate::execution::how_to_start(&tx.task)
+                    )
                 }
                 status if status.is_terminal() => text!(
                     "{label} is {status}; a new task starts again from it: {}",

@@ -8,14 +8,15 @@ use crate::field_checks::bad_value;
 use crate::index::list::Filter;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
+use crate::tx::TaskTx;
 use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
 use crate::{access, facts, settings, started_by, tx};
 use orange_core::id::Key;
-use orange_core::machine::{self, Facts, Situation};
+use orange_core::machine::{self, Facts, Move, Situation};
 use orange_core::naming::counted;
 use orange_core::task::{Field, FieldMap, Priority, Queue, Status, Task};
-use orange_core::workflow::{Actor, Condition, Intent, Role};
+use orange_core::workflow::{Actor, Condition, Intent, Role, Transition, Trigger};
 use orange_core::{Action, Timestamp, text};
 use std::fs;
 
@@ -46,7 +47,7 @@ impl StartOutcome {
 /// Starts a pending task, or puts it into the queue. `force` overrides dependencies and the limit.
 pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
     let task = call.store.survey(&place.folder()).task;
-    if task.status.has_started() {
+    if task.has_started() {
         let label = task.label();
         return Err(err!(
             IllegalTransition,
@@ -61,6 +62,7 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
     if call.caller != Caller::Engine {
         started_by::note_started_by(call, &task.id);
     }
+    let task = brought_forward(call, &place, task)?;
     if !force && let Some(why) = why_not_now(call, &task)? {
         return queue(call, place, why);
     }
@@ -76,6 +78,9 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
     };
     if let Some(outcome) = StartOutcome::by_another(&call.store.survey(&place.folder()).task) {
         return Ok(outcome);
+    }
+    if asks(&task, Condition::Asked) && task.queued_at.is_none() {
+        ask(tx::lock_task(call, place.clone())?, None)?;
     }
     let change = Change {
         intent: Some(Intent::Start),
@@ -102,6 +107,51 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
     }
 }
 
+/// Whether the start of a task, by its table, depends on this.
+fn asks(task: &Task, condition: Condition) -> bool {
+    let mut rows = task.rows();
+    let start = rows.find(|row| row.intent == Some(Intent::Start));
+    start.is_some_and(|row| row.conditions.contains(&condition))
+}
+
+/// Makes the moves that nobody has to ask for before a start: a plan is written once the weight is known, and a task whose
+/// dependencies are over waits for them no more.
+pub(crate) fn brought_forward(call: &Call, place: &Place, mut task: Task) -> Result<Task> {
+    loop {
+        let trigger = Move::on(&task, Trigger::DEPENDENCIES_OVER);
+        let is_due = |condition: Condition| {
+            let facts = facts::facts(call, &task, &[condition])?;
+            let situation = facts::situation(call, &task, "", &facts)?;
+            Ok::<_, Error>(machine::meets(condition, situation).is_ok())
+        };
+        let written = || {
+            let mut rows = task.rows();
+            rows.any(|row| row.conditions == [Condition::WeightKnown])
+        };
+        let wish = if let Some(wish) = trigger {
+            is_due(Condition::DependenciesOver)?.then_some(wish)
+        } else if written() && is_due(Condition::WeightKnown)? {
+            let mut rows = task.rows();
+            let row = rows.find(|row| row.conditions == [Condition::WeightKnown]);
+            row.map(|row| Move::to(row.to))
+        } else {
+            None
+        };
+        let Some(wish) = wish else {
+            return Ok(task);
+        };
+        let engine = call.as_engine();
+        let tx = tx::lock_task(&engine, place.clone())?;
+        if tx.task.status != task.status {
+            // Somebody was quicker.
+            task = tx.task.clone();
+            continue;
+        }
+        let event = tx.decide_as_engine(wish)?;
+        task = tx.commit(vec![event])?.task;
+    }
+}
+
 /// What a pending task waits for.
 pub(crate) fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
     let (_, unmet) = conditions_of_a_start(call, task)?;
@@ -113,7 +163,10 @@ pub(crate) fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
 
 /// The facts that a start depends on, and what of it is not met.
 pub(crate) fn conditions_of_a_start(call: &Call, task: &Task) -> Result<(Facts, Option<String>)> {
-    let conditions = [Condition::DependenciesOver, Condition::SlotFree];
+    // A task that waits for others asks for them whatever comes next.
+    let waits_for_others = Move::on(task, Trigger::DEPENDENCIES_OVER).is_some();
+    let mut conditions = vec![Condition::DependenciesOver, Condition::SlotFree];
+    conditions.retain(|condition| waits_for_others || asks(task, *condition));
     let facts = facts::facts(call, task, &conditions)?;
     let situation = Situation {
         task,
@@ -157,23 +210,55 @@ fn claim_start(call: &Call, place: &Place) -> Result<Claim> {
 
 /// Notes that a task is to start as soon as it can. That takes it out of the backlog.
 fn queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> {
-    let tx = tx::lock_task(call, place)?;
-    if !tx.task.status.has_started() && !tx.task.is_queued() {
-        let since = tx.task.queued_at.unwrap_or_else(|| call.now());
-        let changes = FieldMap::from_iter([
-            (Field::QueuedAt.name().to_owned(), since.to_string().into()),
-            (
-                Field::Queue.name().to_owned(),
-                Queue::Active.as_str().into(),
-            ),
-        ]);
-        let event = machine::update(&tx.task, changes, Actor::Engine, call.now());
-        let event = event.map_err(bad_value)?.map(|event| event.because(&why));
-        let task = tx.commit(Vec::from_iter(event))?.task;
-        return Ok(StartOutcome::Queued(Box::new(task), why));
+    let tx = tx::lock_task(call, place.clone())?;
+    if tx.task.has_started() {
+        let why = started_by_another(&tx.task).unwrap_or(why);
+        return Ok(StartOutcome::Queued(Box::new(tx.task.clone()), why));
     }
-    let why = started_by_another(&tx.task).unwrap_or(why);
-    Ok(StartOutcome::Queued(Box::new(tx.task.clone()), why))
+    // Both give the lock back: a task that is to wait for others is locked again.
+    let mut task = if tx.task.is_queued() {
+        tx.commit(Vec::new())?.task
+    } else {
+        ask(tx, Some(&why))?
+    };
+    if asks(&task, Condition::Asked)
+        && let Some(waiting) = wait_for_others(call, place)?
+    {
+        task = waiting;
+    }
+    Ok(StartOutcome::Queued(Box::new(task), why))
+}
+
+fn ask(tx: TaskTx<'_>, why: Option<&str>) -> Result<Task> {
+    let since = tx.task.queued_at.unwrap_or_else(|| tx.call.now());
+    let changes = FieldMap::from_iter([
+        (Field::QueuedAt.name().to_owned(), since.to_string().into()),
+        (
+            Field::Queue.name().to_owned(),
+            Queue::Active.as_str().into(),
+        ),
+    ]);
+    let event = machine::update(&tx.task, changes, Actor::Engine, tx.call.now());
+    let event = event.map_err(bad_value)?.map(|event| match why {
+        Some(why) => event.because(why),
+        None => event,
+    });
+    Ok(tx.commit(Vec::from_iter(event))?.task)
+}
+
+/// Moves a task that waits for others, where its table says so.
+fn wait_for_others(call: &Call, place: Place) -> Result<Option<Task>> {
+    let engine = call.as_engine();
+    let tx = tx::lock_task(&engine, place)?;
+    let row = |row: &&Transition| row.conditions.contains(&Condition::DependenciesOpen);
+    let Some(to) = tx.task.rows().find(row).map(|row| row.to) else {
+        return Ok(None);
+    };
+    // Met or not: the table decides.
+    match tx.decide_as_engine(Move::to(to)) {
+        Ok(event) => Ok(Some(tx.commit(vec![event])?.task)),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Starts pending tasks that nothing holds back, whether or not they were queued. Gives what became of each.
@@ -282,7 +367,7 @@ pub(crate) fn start_each(
             Ok(started @ StartOutcome::Started(_)) => outcomes.push(started),
             Ok(StartOutcome::Queued(..)) => {}
             // Another command was quicker.
-            Err(_) if call.store.survey(&folder).task.status.has_started() => {}
+            Err(_) if call.store.survey(&folder).task.has_started() => {}
             Err(error) => call.notice(format!("{} was not started: {error}", task.label())),
         }
     }

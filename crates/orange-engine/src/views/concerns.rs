@@ -2,6 +2,7 @@
 //! work that is not committed.
 
 pub mod link;
+mod phased;
 pub mod slot;
 
 use crate::call::Call;
@@ -14,7 +15,7 @@ use crate::seal_checks::{self, SealCheck};
 use crate::settings;
 use crate::views::concerns::link::committed_links;
 use crate::views::diff_stat;
-use crate::{checks, rules};
+use crate::{checks, execution, rules};
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, EventType, History};
@@ -72,6 +73,8 @@ pub(crate) fn merge_concerns(
     let sealed = seal_checks::check_seals(call, &task.id, history);
     let evidence = sealed.evidence(history);
     let reviewed = match &evidence.review {
+        // Its phases say what was reviewed.
+        _ if execution::has_plan(task) => None,
         None if task.offers(Intent::Merge) => {
             let moved = evidence.reviewing.as_ref();
             let by_person = moved.is_some_and(|said| said.by == "human");
@@ -102,6 +105,9 @@ pub(crate) fn merge_concerns(
         },
     };
     concerns.extend(reviewed);
+    if execution::has_plan(task) {
+        concerns.extend(phased::phased_concerns(call, task, project, head)?);
+    }
     let reviewed = evidence.review.and_then(|review| review.head);
     if let Some(verified) = &evidence.verify {
         let not_run = verified.result.outcome == Outcome::NotRun;
@@ -227,10 +233,19 @@ fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> R
             git::short(head)
         )));
     }
+    let (count, details) = newest(project, task, reviewed, head)?;
+    Ok(Concern {
+        details,
+        ..Concern::plain(format!("{} since review", counted(count, "commit")))
+    })
+}
+
+/// How many commits of the task's own came after one, and the newest of them by name.
+fn newest(project: &Project, task: &Task, after: &str, head: &str) -> Result<(usize, Vec<String>)> {
     // What came with the target is not the task's own.
     let target = task.target(&project.default_branch);
     let mut known = rules::tips(&project.path, target)?;
-    known.push(reviewed.to_owned());
+    known.push(after.to_owned());
     let commits = merge::commits(&project.path, head, &known)?;
     let newest = commits.iter().rev().take(NAMED);
     let mut details: Vec<String> = newest
@@ -239,10 +254,7 @@ fn since_review(project: &Project, task: &Task, reviewed: &str, head: &str) -> R
     if commits.len() > NAMED {
         details.push(format!("and {} more", commits.len() - NAMED));
     }
-    Ok(Concern {
-        details,
-        ..Concern::plain(format!("{} since review", counted(commits.len(), "commit")))
-    })
+    Ok((commits.len(), details))
 }
 
 /// The same for somebody who cannot be asked, with what merges it nevertheless.

@@ -11,6 +11,7 @@ use crate::views::agents::{self, AgentView};
 use crate::views::counts;
 use crate::views::detail::{self, TimelineEntry};
 use crate::views::list::{self, Checks, TaskRow};
+use crate::views::phased::{self, PhasedDetail};
 use crate::views::questions::{open_questions, questions_in_file};
 use crate::views::results::OpenQuestion;
 use crate::views::why::{self, Explanation};
@@ -18,7 +19,7 @@ use crate::views::{inbox, row_note, task};
 use crate::{settings, workspaces};
 use orange_core::task::{Status, Task};
 use orange_core::usage::Usage;
-use orange_core::workflow::BoardColumn;
+use orange_core::workflow::{BlockedReason, BoardColumn, StatusInfo, info_for};
 use orange_core::{TaskName, Text, Timestamp};
 use std::collections::HashMap;
 
@@ -55,6 +56,10 @@ pub struct OverviewRow {
     pub branch: String,
     /// None for a damaged task, or a word that this program does not know.
     pub status: Option<Status>,
+    /// Why it is blocked.
+    pub reason: Option<BlockedReason>,
+    /// The phase that it is in and how far that is: `implement 2/10`.
+    pub phase: Option<String>,
     /// The status as it is written.
     pub word: String,
     pub summary: String,
@@ -77,9 +82,14 @@ pub struct OverviewRow {
 }
 
 impl OverviewRow {
+    /// The columns of where it stands.
+    pub fn info(&self) -> Option<&'static StatusInfo> {
+        Some(info_for(self.status?, self.reason))
+    }
+
     /// Where it stands in a list: what needs a person first, the longest wait first; then by status, what changed last first.
     pub fn order(&self) -> impl Ord + use<> {
-        let rank = self.status.map_or(0, |status| status.info().rank);
+        let rank = self.info().map_or(0, |info| info.rank);
         if self.needs_me {
             return (false, 0, self.since.as_second());
         }
@@ -200,6 +210,8 @@ fn row(listed: &Listed, shown: &TaskRow<'_>, slot: Option<u32>, is_elsewhere: bo
         is_elsewhere,
         branch: listed.branch.clone(),
         status,
+        reason: listed.reason,
+        phase: listed.phase_in_words(),
         word: if is_damaged {
             "damaged".to_owned()
         } else {
@@ -211,7 +223,10 @@ fn row(listed: &Listed, shown: &TaskRow<'_>, slot: Option<u32>, is_elsewhere: bo
         note: None,
         is_damaged,
         needs_me: listed.needs_me,
-        column: BoardColumn::of(status.map(|status| (status, None)), listed.needs_me),
+        column: BoardColumn::of(
+            status.map(|status| (status, listed.reason)),
+            listed.needs_me,
+        ),
         waits_for: listed
             .waits_for
             .iter()
@@ -255,6 +270,8 @@ pub struct Focus {
     pub timeline: Vec<TimelineEntry>,
     pub agents: Vec<AgentView>,
     pub usage: Option<Usage>,
+    /// How far its plan is; none for a task that has no phases.
+    pub execution: Option<PhasedDetail>,
 }
 
 pub fn focus(call: &Call, folder: &str) -> Result<Focus> {
@@ -270,6 +287,7 @@ pub fn focus(call: &Call, folder: &str) -> Result<Focus> {
         timeline: detail::timeline(&view.history),
         agents: agents::agents(call, &view.task, &view.history),
         usage: agents::usage(call, &view.history),
+        execution: phased::phased(call, &view.task)?,
         body: view.body,
         task: view.task,
     })

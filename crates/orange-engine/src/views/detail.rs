@@ -9,6 +9,7 @@ use crate::sessions::{SessionState, adopted};
 use crate::views::agents::{self, AgentView};
 use crate::views::diff_stat;
 use crate::views::evidence::{self, EvidenceView};
+use crate::views::phased::{self, PhasedDetail};
 use crate::views::task::TaskView;
 use crate::views::workspace_state::{self, WorkspaceState};
 use orange_core::config::Permissions;
@@ -41,6 +42,9 @@ pub struct TaskFacts {
     pub permission_rules: Option<NonZeroUsize>,
     pub agents: Vec<AgentView>,
     pub usage: Option<Usage>,
+    /// How far its plan is; none for a task that has no phases by its workflow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<PhasedDetail>,
     pub diff: Option<DiffAgainst>,
     pub evidence: EvidenceView,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,6 +124,7 @@ pub fn detail(
             },
             permission_rules: NonZeroUsize::new(allow_rules::rules_for(call, task).len()),
             usage: agents::usage(call, history),
+            execution: phased::phased(call, task)?,
             diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
             evidence: evidence::evidence_view(call, &view),
             events: with_history.then(|| history.events.clone()),

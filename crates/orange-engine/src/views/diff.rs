@@ -291,7 +291,7 @@ pub(super) fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<St
     let gone = format!("there is no branch {branch} in {folder}");
     let Some(last) = last else {
         let label = task.label();
-        let hint = if task.status.has_started() {
+        let hint = if task.has_started() {
             text!(
                 "if it has another name now: {}; {} shows what was saved",
                 Action::name_branch(task.name()),
@@ -300,7 +300,7 @@ pub(super) fn head(repository: &Path, view: &TaskView) -> Result<(String, Vec<St
         } else {
             text!(
                 "{label} has not begun; {} starts it",
-                Action::spawn(task.name(), false)
+                crate::execution::how_to_start(task)
             )
         };
         return Err(Error::new(Code::NotFound, gone).hint(hint));

@@ -182,7 +182,7 @@ pub fn diff_stat(call: &Call, task: &Task, history: &History) -> Option<(DiffSta
                 reviewed: None,
             }
         }
-        None if !task.status.has_started() => return None,
+        None if !task.has_started() => return None,
         None => {
             let tips = known.tips(&task.project, &task.branch, Some(&target))?;
             let review = Evidence::of(history).review;

@@ -3,16 +3,16 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::index::list::{Filter, Listed};
-use crate::views::list;
 use crate::views::questions::{open_questions, questions_in_file};
 use crate::views::results::OpenQuestion;
 use crate::views::task::{self, TaskView};
 use crate::views::why::{self, Explanation};
+use crate::views::{list, phased};
 use orange_core::Timestamp;
 use orange_core::artifact::section;
 use orange_core::attention::raised;
 use orange_core::history::{Event, History};
-use orange_core::task::{Status, Task};
+use orange_core::task::Task;
 use orange_core::workflow::Intent;
 
 /// One task that waits for a person.
@@ -50,9 +50,13 @@ pub fn inbox(call: &Call, projects: &[String]) -> Result<Vec<InboxItem>> {
 pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
     let snapshot = call.store.read(&call.store.place(&row.folder)).ok()?;
     let body = snapshot.body();
-    let status = row.status.parse().ok()?;
-    if offers(status, Intent::Answer) {
-        let asked = body.get(section(body, "Questions")?.content)?;
+    if let Some(asked) = phased::asked_at_gate(call, row) {
+        return Some(asked);
+    }
+    if offers(row, Intent::Answer)
+        && let Some(asked) = section(body, "Questions")
+    {
+        let asked = body.get(asked.content)?;
         let lines = asked.lines().map(str::trim);
         // A question may go on below its first line.
         let first = lines.skip_while(|line| line.is_empty());
@@ -60,7 +64,7 @@ pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
         return Some(first.join(" ")).filter(|asked| !asked.is_empty());
     }
     // A decision is asked for, whatever brought it there.
-    if offers(status, Intent::Merge) {
+    if offers(row, Intent::Merge) {
         return None;
     }
     let came = |event: &&Event| event.to.as_deref() == Some(row.status.as_str());
@@ -68,13 +72,10 @@ pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
     event.reason.clone().filter(|reason| !reason.is_empty())
 }
 
-/// Whether a person can do this with a task of that status.
-pub(super) fn offers(status: Status, intent: Intent) -> bool {
-    let task = Task {
-        status,
-        ..Task::default()
-    };
-    task.offers(intent)
+/// Whether a person can do this with a listed task.
+pub(super) fn offers(row: &Listed, intent: Intent) -> bool {
+    let status = row.status.parse();
+    status.is_ok_and(|status| Task::standing_at(status, row.reason).offers(intent))
 }
 
 /// Since when a listed task waits for a person, as its own files say; quick enough for every row on a screen.

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed, Listing, Outside, WaitsFor};
+use crate::index::list::{Filter, Listed, Listing, Outside, PhaseProgress, WaitsFor};
 use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
 use crate::sessions::lost_workspace::lost_workspaces;
@@ -10,13 +10,13 @@ use crate::sessions::{self, LiveAgent, LiveAgents, SessionState};
 use crate::settings;
 use crate::trash;
 use crate::views::agents::activity;
-use crate::views::{diff_stat, search};
+use crate::views::{diff_stat, phased, search};
 use orange_core::choice;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::task::Status;
 use orange_core::usage::Usage;
 use orange_core::verification::CheckState;
-use orange_core::workflow::Role;
+use orange_core::workflow::{Role, StatusInfo};
 use serde::Serialize;
 use std::cell::OnceCell;
 
@@ -39,6 +39,9 @@ pub struct TaskRow<'a> {
     pub session: SessionState,
     agents: Vec<ListedAgent<'a>>,
     diff: Option<&'a DiffStat>,
+    /// How far the phase is that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<PhaseProgress>,
 }
 
 choice! {
@@ -102,8 +105,14 @@ impl<'a> TaskRow<'a> {
             session: live.session(&listed.folder, status, listed.has_session),
             agents: live.of(&listed.folder).iter().map(agent).collect(),
             diff: listed.diff.as_deref(),
+            progress: listed.progress,
             listed,
         }
+    }
+
+    /// The columns of where it stands.
+    pub fn info(&self) -> Option<&'static StatusInfo> {
+        self.listed.info()
     }
 
     /// What the agent does that the task waits for, where that is not what it should.
@@ -162,6 +171,10 @@ pub fn list_as<T>(call: &Call, filter: &Filter, show: impl Fn(Listing) -> T) -> 
     refuse_unknown(call, &filter.projects)?;
     let looked_up = search::look_up(call, filter);
     let filter = looked_up.as_ref().unwrap_or(filter);
+    let show = |mut listing: Listing| {
+        phased::note_progress(call, &mut listing.rows);
+        show(listing)
+    };
     if !filter.with_diff {
         return ask_index(call, |index, outside| {
             index.fresh_list(filter, outside, show)

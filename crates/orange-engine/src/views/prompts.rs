@@ -32,12 +32,14 @@ pub fn prompts(call: &Call, project: Option<&str>) -> Result<Prompts> {
             unknown: Vec::new(),
         });
     };
-    let folder = format!("{}/", prompt::FOLDER);
-    let files = rules::base_files(&project.path, &commit, &[folder])?;
+    let folder = settings::prompts_folder(call, &project, &commit)?;
+    let folders = [&folder, prompt::FOLDER].map(|folder| format!("{folder}/"));
+    let files = rules::base_files(&project.path, &commit, &folders)?;
+    let paths = |name: &PromptName| name.paths(&folder, None);
     let sources = PromptName::ALL
         .iter()
-        .map(|name| source_in(&files, &commit, *name));
-    let known: Vec<String> = PromptName::ALL.iter().map(|name| name.path()).collect();
+        .map(|name| source_in(&files, &commit, *name, &paths(name)));
+    let known: Vec<String> = PromptName::ALL.iter().flat_map(paths).collect();
     let unknown = files
         .paths()
         .filter(|path| !known.iter().any(|name| name == path));

@@ -1,9 +1,11 @@
 //! Quick reads for completions: what is known without waiting or writing. Returns empty results on any error.
 
 use crate::call::Call;
+use crate::execution;
 use crate::git::branches::Branches;
 use crate::index::list::{Filter, Listed, as_it_is};
 use crate::rescue::{self, Rescue};
+use orange_core::workflow::PhaseStatus;
 use std::time::Duration;
 
 /// A person waits with a finger on the Tab key.
@@ -33,4 +35,21 @@ pub fn quick_rescues(call: &Call, project: &str, task_id: &str) -> Vec<Rescue> {
     let mut rescues = rescues.unwrap_or_default();
     rescues.reverse();
     rescues
+}
+
+/// The phases of a task's plan, each with where it stands.
+pub fn quick_phases(call: &Call, project: &str, task_id: &str) -> Vec<(String, PhaseStatus)> {
+    let place = call.store.place(&format!("{project}/{task_id}"));
+    let task = call.store.survey(&place.folder()).task;
+    let Ok(Some(plan)) = execution::plan(call, &task) else {
+        return Vec::new();
+    };
+    let execution = execution::execution(call, &task).unwrap_or_default();
+    let phases = plan.phases.into_iter();
+    phases
+        .map(|phase| {
+            let status = execution.status(&phase.name);
+            (phase.name, status)
+        })
+        .collect()
 }

@@ -54,7 +54,7 @@ pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<
         let what = attention.map_or(what, Text::from);
         return Some(with_checks(shown, what));
     }
-    let info = shown.status?.info();
+    let info = shown.info()?;
     let gone = || {
         let is_gone = row.needs_me && shown.session == SessionState::Gone;
         let role = info.expects.filter(|_| is_gone)?;
@@ -63,7 +63,7 @@ pub fn below_row(call: &Call, shown: &TaskRow<'_>, looks: &mut usize) -> Option<
     let asked = || {
         let in_general = info.notifies.filter(|_| row.needs_me)?.to_owned();
         // Who is asked something else is told that first.
-        if inbox::offers(shown.status?, Intent::Merge)
+        if inbox::offers(row, Intent::Merge)
             && let Some(known) = before_merge(shown).or_else(|| passed(shown))
         {
             return Some(known.into());

@@ -54,6 +54,8 @@ pub struct SettingsView {
     pub unknown: Vec<UnknownSetting>,
     /// What does not count in the repository's.
     pub ignored: Vec<String>,
+    /// What became of lines with names of older files.
+    pub read_as: Vec<String>,
     /// All that is wrong with the user's file.
     #[serde(skip)]
     pub mistakes: Vec<Mistake>,
@@ -113,7 +115,7 @@ impl Serialize for SettingView {
             value: &self.value,
             source: sources.join(", "),
             is_default: self.sources == [Source::Default],
-            default: self.setting.default_value(),
+            default: self.setting.default_of(&self.key),
             chosen: self.chosen.as_deref(),
             about: self.setting.about,
             mistake: self.mistake.as_ref().map(|mistake| mistake.reason.as_str()),
@@ -130,6 +132,8 @@ struct Layers<'a> {
     repository: &'a Layer,
     commit: &'a str,
     overrides: &'a [Override],
+    /// Keys of the repository's that do not count beside the user's settings.
+    refused: &'a [&'a str],
 }
 
 /// Every setting, for new work of a project if one is named. Mistakes in the user's file do not hide the rest.
@@ -175,7 +179,26 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
     let said = repository.ignored.iter();
     view.ignored
         .extend(said.map(|ignored| format!(".orange/config.yaml, {ignored}")));
+    let read_as = |file: &str, layer: &Layer| {
+        let lines = layer.read_as.iter();
+        let told = lines.map(|line| format!("{file}, {line}"));
+        told.collect::<Vec<_>>()
+    };
+    view.read_as = [
+        read_as("config.yaml", &user),
+        read_as(rules::CONFIG, &repository),
+    ]
+    .concat();
+    let mut counting = Config::default();
+    user.apply(&mut counting);
+    let refused = repository.apply_over_user(&mut counting);
+    let told = refused
+        .iter()
+        .map(|one| format!("{}, {one}", rules::CONFIG));
+    view.ignored.extend(told);
+    let refused: Vec<&str> = refused.iter().map(|one| one.key.as_str()).collect();
     let layers = Layers {
+        refused: &refused,
         user: &user,
         file: &file,
         repository: &repository,
@@ -183,6 +206,7 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
         overrides: &call.overrides,
     };
     view.settings = layers.settings();
+    view.ignored.extend(layers.looser());
     for one in &mut view.settings {
         let is_open = one.setting.kind == Kind::Harness && one.sources == [Source::Default];
         if is_open && one.key == "agents.harness" {
@@ -205,16 +229,35 @@ pub fn settings_file_name(call: &Call) -> String {
 }
 
 impl Layers<'_> {
+    /// The repository's lines about gates that are stricter anyway.
+    fn looser(&self) -> Vec<String> {
+        let said = self.repository.said().iter();
+        let gates = said.filter(|said| said.setting.repository == Repository::Stricter);
+        let looser = gates.filter_map(|said| {
+            let (value, _) = self.counted(said.setting, &said.key);
+            let (_, is_stricter) = said.setting.stricter(said.value(), value.clone());
+            let value = value.as_str().unwrap_or_default();
+            is_stricter.then(|| {
+                let (file, line, key) = (rules::CONFIG, said.line, &said.key);
+                format!("{file}, line {line}: {key} does not count here: it is {value}, which is stricter")
+            })
+        });
+        looser.collect()
+    }
+
     fn settings(&self) -> Vec<SettingView> {
         let mut all = Vec::new();
         for setting in Setting::all() {
             let mut keys = vec![setting.key.to_owned()];
-            if let Some(start) = setting.start_of_named() {
+            if setting.is_of_names() {
                 let own = self.user.said().iter().map(|said| &said.key);
                 let own = own.chain(self.user.bad.iter().map(|bad| &bad.key));
                 let own = own.chain(self.overrides.iter().map(|said| &said.key));
-                let named = own.filter(|key| key.starts_with(start)).cloned();
-                let named: BTreeSet<String> = named.collect();
+                let own = own.chain(self.repository.said().iter().map(|said| &said.key));
+                let of_row =
+                    |key: &&String| Setting::of(key).is_some_and(|found| found.key == setting.key);
+                let mut named: BTreeSet<String> = own.filter(of_row).cloned().collect();
+                named.extend(setting.usual_keys());
                 if !named.is_empty() {
                     keys = named.into_iter().collect();
                 }
@@ -256,12 +299,24 @@ impl Layers<'_> {
             (Repository::Says | Repository::Tightens(_), Some(theirs), _) if !outside => {
                 said.push(theirs)
             }
+            (Repository::Limited, Some(theirs), _) if !outside && !self.refused.contains(&key) => {
+                said.push(theirs)
+            }
+            (Repository::Limited, _, own) => said.extend(own),
+            (Repository::Stricter, Some((theirs, place)), own) if !outside => {
+                let default = setting.default_of(key);
+                let usual = own.as_ref().map_or(default, |(value, _)| value.clone());
+                match setting.stricter(usual, theirs) {
+                    (theirs, true) => said.push((theirs, place)),
+                    (_, false) => said.extend(own),
+                }
+            }
             (_, _, Some(own)) => said.push(own),
             (_, Some(theirs), None) => said.push(theirs),
             (_, None, None) => {}
         }
         let mut sources = Vec::new();
-        let mut value = setting.default_value();
+        let mut value = setting.default_of(key);
         for (more, source) in said {
             value = match (value, more) {
                 (Value::Array(mut so_far), Value::Array(more)) => {

@@ -151,7 +151,7 @@ pub fn view_judged(call: &Call, place: Place) -> Result<TaskView> {
     view_as_is(call, place)
 }
 
-fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
+pub(crate) fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
     let snapshot = call.store.read(&place)?;
     let witness = || lock::read_witness(&place.path);
     let truth = snapshot

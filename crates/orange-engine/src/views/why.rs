@@ -1,6 +1,7 @@
 //! Why a task is where it is, and what moves it on.
 
 use crate::call::Call;
+use crate::effects::executor;
 use crate::effects::messages::one_line;
 use crate::error::{Code, Result};
 use crate::projects::Project;
@@ -9,7 +10,7 @@ use crate::sessions::{self, adopted};
 use crate::views::task::TaskView;
 use crate::views::{agents, concerns};
 use crate::workspaces::{base, project_consent, setup};
-use crate::{checks, facts, rules};
+use crate::{checks, execution, facts, rules};
 use orange_core::attention::{self, raised};
 use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
@@ -22,6 +23,9 @@ use orange_core::runs::{Ending, open_runs};
 use orange_core::task::{Status, Task};
 use orange_core::verification::last_failed;
 use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
+use orange_core::work::execution::{Iteration, IterationKind, Outcome};
+use orange_core::workflow::phased::reason::Progress;
+use orange_core::workflow::phased::why::Execution;
 use orange_core::workflow::{Actor, Condition, Intent};
 use orange_core::{Action, TaskName, Text, text};
 
@@ -32,6 +36,8 @@ pub struct Explanation {
     pub task: String,
     pub name: TaskName,
     pub status: Status,
+    /// Where it stands, as a sentence goes on after its name.
+    pub phrase: String,
     pub reason: Reason,
     pub next: Option<Action>,
     /// `next` is for later.
@@ -46,6 +52,7 @@ pub fn explanation(call: &Call, view: &TaskView) -> Result<Explanation> {
         task: view.task.label(),
         name: view.task.name(),
         status: view.task.status,
+        phrase: view.task.phrase(),
         reason: why.reason,
         next: why.next,
         too_early: why.too_early,
@@ -161,7 +168,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         .as_ref()
         .map(|project| project.default_branch.as_str());
     let situation = facts::situation(call, &view.task, &view.body, &facts)?;
-    let starts = !view.task.status.has_started();
+    let starts = !view.task.has_started();
     let is_decided = view.task.offers(Intent::Merge);
     let limit = if starts {
         facts::limit_reached(call)?
@@ -229,8 +236,60 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
             .map(|told| told.words()),
         only_unchecked: concerns.iter().all(|concern| concern.unchecked),
         concerns: concerns.into_iter().map(|concern| concern.what).collect(),
+        execution: execution_of(call, &view.task)?,
     };
     Ok(why(situation, &around))
+}
+
+/// How far the execution of a phased task is.
+pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
+    // What is over is explained without its plan.
+    if !execution::has_plan(task) || task.status.is_terminal() {
+        return Ok(Execution::default());
+    }
+    let Some(plan) = execution::plan(call, task)? else {
+        return Ok(Execution::default());
+    };
+    let execution = execution::execution(call, task)?;
+    let Some(phase) = execution.current_phase(&plan) else {
+        return Ok(Execution::default());
+    };
+    let planned = plan.phase(phase);
+    let turns = execution.iterations_of(phase);
+    let last = turns.rev().find(|turn| turn.kind == IterationKind::Turn);
+    let doing = last.and_then(|turn| match turn.again_at {
+        _ if turn.is_open() => Some(text!("its agent works since {}", turn.started_at)),
+        Some(again) if turn.outcome == Some(Outcome::Service) => {
+            let why = turn.error.as_deref().unwrap_or("the service failed");
+            Some(text!("{why}; it is tried again at {}", again))
+        }
+        _ if is_checked_now(turn) => Some("its criteria are checked".into()),
+        _ => None,
+    });
+    let unchecked = last.into_iter().flat_map(|turn| &turn.checks);
+    let unchecked = unchecked.filter(|check| check.passed.is_none());
+    let used = execution.used_of_attempt(phase);
+    Ok(Execution {
+        progress: Some(Progress {
+            phase: phase.to_owned(),
+            // One that is checked has been counted.
+            iteration: used.saturating_add(u32::from(!last.is_some_and(is_checked_now))),
+            max_iterations: planned.map_or(0, |phase| phase.max_iterations),
+            doing,
+            unchecked: unchecked
+                .map(|check| format!("{} ({})", check.criterion, check.detail))
+                .collect(),
+        }),
+        question: execution.question(&plan).map(|(_, question)| question),
+        said: execution.gate(&plan).and_then(|gate| gate.summary.clone()),
+        elsewhere: executor::is_at_work_elsewhere(call, task)?,
+        phase: Some(phase.to_owned()),
+    })
+}
+
+/// Whether a turn is over, and its criteria are not.
+fn is_checked_now(turn: &Iteration) -> bool {
+    !turn.checked && turn.outcome.is_some_and(Outcome::counts)
 }
 
 /// The repository in which there is no such commit any more as the task was to start from.

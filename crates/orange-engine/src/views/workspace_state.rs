@@ -117,7 +117,7 @@ pub fn workspace_state(call: &Call, task: &Task, measure: bool) -> Option<Worksp
 
 fn no_workspace(task: &Task) -> Error {
     let label = task.label();
-    let start = destination(task, Intent::Start).filter(|_| !task.status.has_started());
+    let start = destination(task, Intent::Start).filter(|_| !task.has_started());
     let way = match start {
         Some(start) => text!("{} gives it one", Action::move_to(task.name(), start)),
         None if task.status.is_terminal() => text!(

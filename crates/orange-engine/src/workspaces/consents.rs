@@ -52,16 +52,21 @@ pub fn is_trusted(call: &Call, project: &str, commands: &Commands) -> Result<boo
     Ok(true)
 }
 
-/// Why a workspace cannot be had by these rules yet: the repository's commands have no consent.
+/// Why a workspace cannot be had, or checked, by these rules yet: the repository's commands for that have no consent. Those of
+/// phases are asked about when they are to run.
 pub fn untrusted(call: &Call, project: &Project, rules: &Rules) -> Result<Option<Error>> {
-    if is_trusted(call, &project.name, &rules.foreign)? {
+    let wanted = Commands {
+        verify: rules.foreign.verify.clone(),
+        ..rules.foreign.of_workspace()
+    };
+    if is_trusted(call, &project.name, &wanted)? {
         return Ok(None);
     }
     // Without more words the user is asked about the newest commit; this one may say something else.
     let newest = offer(call, &project.name, None).ok();
     let same = newest.is_some_and(|offer| {
         let offered: Vec<Commands> = offer.commands.parts().collect();
-        rules.foreign.parts().all(|part| offered.contains(&part))
+        wanted.parts().all(|part| offered.contains(&part))
     });
     let at = (!same).then(|| git::short(&rules.commit).to_owned());
     Ok(Some(
@@ -69,7 +74,7 @@ pub fn untrusted(call: &Call, project: &Project, rules: &Rules) -> Result<Option
             ConditionUnmet,
             "project {} comes with commands that you have not agreed to: {}",
             project.name,
-            spelled_out(&rules.foreign)
+            spelled_out(&wanted)
         )
         .hint(text!(
             "look at them and agree: {}",
@@ -119,12 +124,7 @@ pub(crate) fn first_of(mut all: Vec<String>, more: &str) -> String {
 
 /// `make setup`, `npm ci`, `make check`, 2 more commands.
 fn spelled_out(commands: &Commands) -> String {
-    let Commands {
-        setup,
-        teardown,
-        verify,
-    } = commands;
-    let all = [setup, teardown, verify].into_iter().flatten();
+    let all = commands.kinds().flat_map(|(_, commands)| commands);
     let quoted = all.map(|command| format!("`{}`", command.replace('\n', "⏎")));
     first_of(quoted.collect(), "more command")
 }

@@ -7,7 +7,7 @@ use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
 use crate::rules::{Commands, Rules, rules_commit};
 use crate::workspaces::commands::{self, CommandFailed, Variables};
-use crate::workspaces::verify_slot::{CHECK_MARK, VerifySlot};
+use crate::workspaces::verify_slot::CHECK_MARK;
 use crate::workspaces::{self, TaskSlot, consents, files, project_consent};
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -79,7 +79,8 @@ impl TaskSlot<'_> {
                 return Ok(());
             }
         };
-        if !consents::is_trusted(call, &self.project.name, &rules.foreign)? {
+        let wanted = rules.foreign.of_workspace();
+        if !consents::is_trusted(call, &self.project.name, &wanted)? {
             rules = rules.without_foreign();
         }
         if let Err(failed) = self.run(&rules.teardown, rules.timeout, "teardown.log") {
@@ -122,19 +123,19 @@ impl TaskSlot<'_> {
 /// What the commands of a check find: it is no task's, and the mark leads to whatever it starts.
 pub(crate) fn surroundings_of_check(
     project: &Project,
-    slot: &VerifySlot,
+    (slot, folder): (&str, &Path),
     person: &PersonEnvironment,
 ) -> Variables {
-    let home = slot.folder.parent().and_then(Path::parent);
+    let home = folder.parent().and_then(Path::parent);
     let home = home.unwrap_or(Path::new("/")).display().to_string();
     let more = [
         ("ORANGE_PROJECT", project.name.clone()),
         ("ORANGE_REPOSITORY", project.path.display().to_string()),
-        ("ORANGE_WORKSPACE", slot.name.clone()),
+        ("ORANGE_WORKSPACE", slot.to_owned()),
         // A setup that names things after its task still finds a name.
         ("ORANGE_TASK_KEY", "verify".to_owned()),
         ("ORANGE_BRANCH", "verify".to_owned()),
-        (CHECK_MARK, slot.folder.display().to_string()),
+        (CHECK_MARK, folder.display().to_string()),
         // Its `orange` knows it by the mark, in this home.
         ("ORANGE_HOME", home),
         // What is checked is what is merged.

@@ -134,7 +134,7 @@ pub(crate) fn park_check(
     log: &Path,
 ) {
     let folder = &slot.folder;
-    let env = surroundings_of_check(project, slot, person);
+    let env = surroundings_of_check(project, (&slot.name, folder), person);
     // Its end says nothing of the commit.
     if let Err(failed) = commands::run(folder, &rules.teardown, rules.timeout, &env, log) {
         tracing::warn!(%failed, slot = slot.name, "teardown");

@@ -41,7 +41,7 @@ use orange_engine::verbs::restore;
 use orange_engine::verbs::seen;
 use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::views::results::OpenQuestion;
-use orange_engine::views::{Comparison, DiffOf, diff};
+use orange_engine::views::{Comparison, DiffOf, PhasedDetail, diff, phased};
 use orange_engine::views::{PermissionRow, permissions as permission_views};
 use orange_engine::views::{detail, list, list_json, task, why, workspace_state, workspaces};
 use orange_engine::{Call, Caller, Code, Error, Home, Result, Settings, find, recovery, sessions};
@@ -173,7 +173,11 @@ impl TestHome {
         Call::on(Home::at(self.folder()), settings)
     }
 
-    fn call<T: Debug>(&self, caller: Caller, verb: impl FnOnce(&Call) -> Result<T>) -> Outcome<T> {
+    pub(crate) fn call<T: Debug>(
+        &self,
+        caller: Caller,
+        verb: impl FnOnce(&Call) -> Result<T>,
+    ) -> Outcome<T> {
         let call = self.begin(caller);
         let result = recovery::claim_home(&call).and_then(|()| {
             recovery::recover(&call);
@@ -450,6 +454,16 @@ impl TestHome {
             let mut value = serde_json::to_value(detail).unwrap();
             Ok(value["task"].take())
         })
+    }
+
+    /// How far a phased task is.
+    #[track_caller]
+    pub(crate) fn phased(&self, task: &TestTask) -> PhasedDetail {
+        let detail = self.person(|call| {
+            let view = task::view(call, task.place.clone())?;
+            phased::phased(call, &view.task)
+        });
+        detail.value().unwrap()
     }
 
     /// The same, where nothing is to go wrong.

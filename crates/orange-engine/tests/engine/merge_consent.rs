@@ -34,7 +34,6 @@ fn reviewed_work_needs_no_word() {
     assert!(home.is_done(&task));
     assert!(home.shop().join("new").exists());
     home.is_parked(&slot, &home.at(&home.shop(), "main"));
-    home.at(&home.shop(), "refs/heads/work");
 }
 
 #[test]

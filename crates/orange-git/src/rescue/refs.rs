@@ -17,21 +17,44 @@ pub struct Kept {
 impl Worktree {
     /// Makes a new ref; false if there is another one of that name.
     pub fn keep(&self, reference: &str, commit: &str) -> Result<bool> {
-        let made = self
-            .git()
-            .args(["update-ref", "--stdin"])
-            .input(format!("create {reference} {commit}\n"))
-            .run()?;
-        let there = self
-            .git()
-            .args(["rev-parse", "--verify", "--quiet", reference])
-            .ask()?;
-        match (made.success, there) {
-            // Git may fail after it has made the ref.
-            (_, Some(there)) if there == commit => Ok(true),
-            (false, Some(_)) => Ok(false),
-            (true, Some(_)) | (_, None) => Err(made.error("git update-ref")),
-        }
+        keep_with(&|| self.git(), reference, commit)
+    }
+}
+
+/// The same in a repository that need not have a worktree.
+pub fn keep_in(repository: &Path, reference: &str, commit: &str) -> Result<bool> {
+    let git = || Git::at(repository).quiet().settings(super::CAREFUL);
+    keep_with(&git, reference, commit)
+}
+
+fn keep_with(git: &dyn Fn() -> Git, reference: &str, commit: &str) -> Result<bool> {
+    let made = git()
+        .args(["update-ref", "--stdin"])
+        .input(format!("create {reference} {commit}\n"))
+        .run()?;
+    let there = git()
+        .args(["rev-parse", "--verify", "--quiet", reference])
+        .ask()?;
+    match (made.success, there) {
+        // Git may fail after it has made the ref.
+        (_, Some(there)) if there == commit => Ok(true),
+        (false, Some(_)) => Ok(false),
+        (true, Some(_)) | (_, None) => Err(made.error("git update-ref")),
+    }
+}
+
+/// Deletes a branch that still is at the commit where it was seen; false if it is somewhere else by now.
+pub fn delete_branch(repository: &Path, branch: &str, at: &str) -> Result<bool> {
+    let name = format!("refs/heads/{branch}");
+    let said = Git::at(repository)
+        .quiet()
+        .args(["update-ref", "--stdin"])
+        .input(format!("option no-deref\ndelete {name} {at}\n"))
+        .run()?;
+    match crate::commit_of(repository, &name)? {
+        None => Ok(true),
+        Some(now) if now != at => Ok(false),
+        Some(_) => said.checked("git update-ref").map(|_| false),
     }
 }
 

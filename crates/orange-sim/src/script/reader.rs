@@ -7,7 +7,7 @@ use orange_sys::error::{Error, Result, err};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 
-const LISTS: &str = "a list is called `worker`, `reviewer` or `executor`, with `round N`, `attempt N` or both behind it";
+const LISTS: &str = "a list is called `worker`, `reviewer`, `executor` or `executor PHASE`, with `iteration N`, `round N` or `attempt N` behind it, in that order";
 const STEPS: &str = "each step begins with a dash; `[]` is an empty list";
 
 /// Options that hold steps.
@@ -51,7 +51,7 @@ impl Lines<'_> {
     fn list(&self, entry: &Entry) -> Result<List> {
         let (key, at) = (&entry.key, entry.key_span.start);
         let unknown = || self.error(at, &format!("there is no list `{key}`"));
-        let (role, round, attempt) = run_of(key).ok_or_else(|| unknown().hint(LISTS))?;
+        let run = run_of(key).ok_or_else(|| unknown().hint(LISTS))?;
         let Node::Sequence { items, .. } = &entry.value else {
             let problem = format!("`{key}` must be a list of steps");
             return Err(self.error(at, &problem).hint(STEPS));
@@ -60,9 +60,11 @@ impl Lines<'_> {
         let steps = steps.collect::<serde_json::Result<_>>();
         Ok(List {
             key: key.clone(),
-            role,
-            round,
-            attempt,
+            role: run.role,
+            phase: run.phase,
+            round: run.round,
+            iteration: run.iteration,
+            attempt: run.attempt,
             steps: steps.map_err(|error| refusal(&error.to_string()))?,
         })
     }
@@ -116,18 +118,37 @@ fn refusal(error: &str) -> Error {
     err!(Usage, "{message}").hint(hint)
 }
 
-/// Which runs a list is for, by its name: `reviewer round 2 attempt 1`.
-fn run_of(key: &str) -> Option<(Role, Option<u32>, Option<u32>)> {
-    let words: Vec<&str> = key.split_whitespace().collect();
-    let number = |text: &str| text.parse().ok().filter(|number| *number > 0).map(Some);
-    let (role, round, attempt) = match words[..] {
-        [role] => (role, None, None),
-        [role, "round", round] => (role, number(round)?, None),
-        [role, "attempt", attempt] => (role, None, number(attempt)?),
-        [role, "round", round, "attempt", attempt] => (role, number(round)?, number(attempt)?),
-        _ => return None,
-    };
-    Some((role.parse().ok()?, round, attempt))
+/// Which runs a list is for.
+struct Runs {
+    role: Role,
+    phase: Option<String>,
+    iteration: Option<u32>,
+    round: Option<u32>,
+    attempt: Option<u32>,
+}
+
+const NUMBERED: [&str; 3] = ["iteration", "round", "attempt"];
+
+/// By its name: `reviewer round 2 attempt 1`, `executor test iteration 3`.
+fn run_of(key: &str) -> Option<Runs> {
+    let mut words = key.split_whitespace().peekable();
+    let role: Role = words.next()?.parse().ok()?;
+    let phase = words.next_if(|word| role == Role::Executor && !NUMBERED.contains(word));
+    let [iteration, round, attempt] = NUMBERED.map(|name| {
+        let is_named = words.next_if_eq(&name).is_some();
+        is_named.then(|| words.next()?.parse().ok().filter(|number| *number > 0))
+    });
+    // Something is left over, or a number is none.
+    if words.next().is_some() || [iteration, round, attempt].contains(&Some(None)) {
+        return None;
+    }
+    Some(Runs {
+        role,
+        phase: phase.map(str::to_owned),
+        iteration: iteration.flatten(),
+        round: round.flatten(),
+        attempt: attempt.flatten(),
+    })
 }
 
 /// What is wrong with a step is said with its line.

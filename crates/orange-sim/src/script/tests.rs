@@ -10,7 +10,7 @@ use std::time::Duration;
 fn steps(source: &str) -> Vec<Step> {
     let indented: String = source.lines().map(|line| format!("  {line}\n")).collect();
     let script = Script::read(&format!("worker:\n{indented}")).unwrap();
-    script.select(run(Role::Worker, 1, 1)).unwrap().steps
+    script.select(&run(Role::Worker, 1, 1)).unwrap().steps
 }
 
 fn run(role: Role, round: u32, attempt: u32) -> WhichRun {
@@ -18,6 +18,8 @@ fn run(role: Role, round: u32, attempt: u32) -> WhichRun {
         role,
         round,
         attempt,
+        phase: None,
+        iteration: 1,
     }
 }
 
@@ -122,7 +124,7 @@ fn the_list_that_says_most_about_a_run_is_taken() {
     let chosen = |role, round, attempt| {
         let list = Script::read(source)
             .unwrap()
-            .select(run(role, round, attempt));
+            .select(&run(role, round, attempt));
         list.map(|list| list.key)
     };
     let key = |text: &str| Some(text.to_owned());
@@ -138,15 +140,44 @@ fn the_list_that_says_most_about_a_run_is_taken() {
     );
     assert_eq!(chosen(Role::Executor, 1, 1), None);
     let tie = "reviewer attempt 1: [say: a]\nreviewer round 1: [say: r]\n";
-    let list = Script::read(tie).unwrap().select(run(Role::Reviewer, 1, 1));
+    let list = Script::read(tie)
+        .unwrap()
+        .select(&run(Role::Reviewer, 1, 1));
     assert_eq!(list.unwrap().key, "reviewer round 1");
 }
 
 #[test]
+fn a_list_may_be_for_a_phase_and_an_iteration() {
+    let source = "executor: []\nexecutor attempt 2: []\nexecutor test: []\nexecutor test iteration 2: []\nexecutor test attempt 3: []\nexecutor iteration 9 round 1 attempt 1: []\nexecutor classify: []\n";
+    let chosen = |phase: &str, iteration, attempt| {
+        let run = WhichRun {
+            phase: Some(phase.to_owned()),
+            iteration,
+            ..run(Role::Executor, 1, attempt)
+        };
+        Script::read(source).unwrap().select(&run).unwrap().key
+    };
+    for (phase, iteration, attempt, key) in [
+        ("implement", 1, 1, "executor"),
+        ("implement", 1, 2, "executor attempt 2"),
+        ("implement", 9, 1, "executor iteration 9 round 1 attempt 1"),
+        ("test", 1, 1, "executor test"),
+        ("test", 9, 1, "executor test"),
+        ("test", 1, 3, "executor test attempt 3"),
+        ("test", 2, 3, "executor test iteration 2"),
+        ("classify", 1, 1, "executor classify"),
+    ] {
+        assert_eq!(chosen(phase, iteration, attempt), key);
+    }
+    let list = Script::read("executor test: []\n").unwrap();
+    assert_eq!(list.select(&run(Role::Executor, 1, 1)), None);
+}
+
+#[test]
 fn the_built_in_script_has_a_worker_and_a_reviewer() {
-    for role in [Role::Worker, Role::Reviewer] {
+    for role in [Role::Worker, Role::Reviewer, Role::Executor] {
         let script = Script::read(BUILT_IN).unwrap();
-        assert!(!script.select(run(role, 1, 1)).unwrap().steps.is_empty());
+        assert!(!script.select(&run(role, 1, 1)).unwrap().steps.is_empty());
     }
 }
 

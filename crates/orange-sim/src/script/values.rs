@@ -51,6 +51,15 @@ values! {
 
     ExitCode(u8) = |text: Word| text.0.parse().map_err(|_| text.is_no("exit code from 0 to 255"));
 
+    #[derive(Default)]
+    Tokens(u64) = |text: Word| text.0.parse().map_err(|_| text.is_no("number of tokens"));
+
+    /// In millionths.
+    Dollars(u64) = |text: Word| match text.0.parse::<f64>() {
+        Ok(amount) if (0.0..1e9).contains(&amount) => Ok((amount * 1e6).round() as u64),
+        _ => Err(text.is_no("amount in dollars such as 0.02")),
+    };
+
     Count(NonZeroU32) = |text: Word| text.0.parse().map_err(|_| text.is_no("whole number above 0"));
 
     /// How often; `None` for ever.

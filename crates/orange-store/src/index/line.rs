@@ -6,6 +6,7 @@ use super::{Entry, Stamp};
 use orange_core::id::{Key, Prefix};
 use orange_core::usage::Spending;
 use orange_core::verification::CheckState;
+use orange_core::workflow::BlockedReason;
 
 /// What a list reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +41,17 @@ pub(super) struct Line<'a> {
     pub(super) session: Option<&'a str>,
     /// The branch it goes into, where that is not the project's own.
     pub(super) target: Option<&'a str>,
+    /// Why it is blocked.
+    pub(super) reason: Option<BlockedReason>,
+    /// The phase of its plan that it is in.
+    pub(super) phase: Option<&'a str>,
 }
 
 /// Stands for a number or the length of a text that is not there.
 const NONE: i64 = -1;
 
 const NUMBERS: usize = 9;
-const TEXTS: usize = 17;
+const TEXTS: usize = 19;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
@@ -84,6 +89,8 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
         check.and_then(|check| check.head.as_deref()),
         noted.reviewed.as_deref(),
         spending.as_deref(),
+        task.blocked_reason.map(BlockedReason::as_str),
+        task.current_phase.as_deref(),
     ];
     let mut bytes = Vec::with_capacity(512);
     let lengths = texts.map(|text| text.map_or(NONE, |text| text.len() as i64));
@@ -137,6 +144,11 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         None => None,
     };
     let (checked, reviewed, spending) = (optional()?, optional()?, optional()?);
+    let reason = match optional()? {
+        Some(reason) => Some(reason.parse().ok()?),
+        None => None,
+    };
+    let phase = optional()?;
     Some(Line {
         stamp: (size != NONE).then_some(Stamp { mtime, size, inode }),
         indexed_at,
@@ -161,6 +173,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         tags,
         session,
         target,
+        reason,
+        phase,
     })
 }
 
@@ -179,6 +193,8 @@ mod tests {
                 id: "abc".into(),
                 summary: "Grüße\n\u{0}\u{1f}".into(),
                 tags: vec!["a".into(), "b".into()],
+                blocked_reason: Some(BlockedReason::Input),
+                current_phase: Some("implement".into()),
                 ..Task::default()
             },
             damaged: None,
@@ -216,6 +232,8 @@ mod tests {
         assert_eq!(spending, entry.noted.spending);
         assert_eq!((line.stamp, line.indexed_at), (entry.stamp, 9));
         assert_eq!((line.key, line.priority), (None, 2));
+        let place = (line.reason, line.phase);
+        assert_eq!(place, (Some(BlockedReason::Input), Some("implement")));
         for end in 0..bytes.len() {
             assert_eq!(read(&bytes[..end]), None);
         }

@@ -12,6 +12,7 @@ use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
 use orange_core::usage::Spending;
 use orange_core::verification::LastCheck;
+use orange_core::workflow::{BlockedReason, Kind, StatusInfo, info_for};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Serialize, Serializer};
@@ -50,8 +51,21 @@ pub struct Listed {
     pub diff: Option<Box<DiffStat>>,
     /// References that are not over, with their status.
     pub waits_for: Vec<WaitsFor>,
+    /// Why it is blocked.
+    pub reason: Option<BlockedReason>,
+    /// The phase of its plan that it is in.
+    pub phase: Option<String>,
+    /// How far that is; filled in by the engine.
+    pub progress: Option<PhaseProgress>,
     /// The task as one JSON object; empty unless asked for.
     pub fields: String,
+}
+
+/// How many iterations a phase has used of those that it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PhaseProgress {
+    pub iteration: u32,
+    pub max_iterations: u32,
 }
 
 /// A task that another one waits for.
@@ -81,6 +95,27 @@ impl Serialize for WaitsFor {
 impl Listed {
     pub fn name(&self) -> TaskName {
         TaskName::new(&self.project, self.key, &self.id)
+    }
+
+    /// The columns of where it stands; None for a word that this program does not know.
+    pub fn info(&self) -> Option<&'static StatusInfo> {
+        Some(info_for(self.status.parse().ok()?, self.reason))
+    }
+
+    /// `implement 2/10`: the phase that it is in, and how far that is.
+    pub fn phase_in_words(&self) -> Option<String> {
+        let phase = self.phase.as_deref()?;
+        Some(match self.progress {
+            Some(PhaseProgress {
+                iteration,
+                max_iterations,
+            }) => format!("{phase} {iteration}/{max_iterations}"),
+            None => phase.to_owned(),
+        })
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.info().is_some_and(|info| info.kind == Kind::Waiting)
     }
 }
 
@@ -278,7 +313,7 @@ impl Selected {
         }
         if filter.ready {
             rows.retain(|row| {
-                is_waiting(&row.status) && row.waits_for.is_empty() && row.damaged.is_none()
+                row.is_waiting() && row.waits_for.is_empty() && row.damaged.is_none()
             });
         }
         if filter.needs_me {
@@ -302,7 +337,7 @@ impl Selected {
 
     /// What is to be said of a task because of others.
     fn note(&self, row: &mut Listed, outside: &Outside<'_>) {
-        if is_waiting(&row.status)
+        if row.is_waiting()
             && let Some(open) = self.waiting.get(&row.number)
         {
             let over = |link: &&Blocker| {
@@ -351,7 +386,7 @@ fn sort(rows: &mut [Listed]) {
         let key = row.key.map_or(u32::MAX, |key| key.number);
         u64::from(!row.needs_me) << 63
             | project << 48
-            | attention_order(&row.status) << 40
+            | attention_order(row) << 40
             | (row.priority as u64) << 32
             | u64::from(key)
     };
@@ -422,7 +457,7 @@ fn open_blockers(
         return Ok(waiting);
     }
     let mut query = connection.prepare_cached(&format!("{OPEN_BLOCKERS} AND task = ?1"))?;
-    for row in rows.iter().filter(|row| is_waiting(&row.status)) {
+    for row in rows.iter().filter(|row| row.is_waiting()) {
         let found = query.query_map([row.number], &mut add)?;
         found.collect::<rusqlite::Result<()>>()?;
     }
@@ -430,15 +465,9 @@ fn open_blockers(
 }
 
 /// What needs a person comes first, what is over last; a word that is no status comes after these.
-fn attention_order(status: &str) -> u64 {
-    let status: Option<Status> = status.parse().ok();
-    status.map_or(u64::from(u8::MAX), |status| u64::from(status.info().rank))
-}
-
-fn is_waiting(status: &str) -> bool {
-    status
-        .parse()
-        .is_ok_and(|status: Status| !status.has_started())
+fn attention_order(row: &Listed) -> u64 {
+    row.info()
+        .map_or(u64::from(u8::MAX), |info| info.rank.into())
 }
 
 /// Would it be listed if it were not over, or not for so long? Who names a status wants all tasks that have it.
@@ -507,6 +536,9 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         target: line.target.map(str::to_owned),
         diff: None,
         waits_for: Vec::new(),
+        reason: line.reason,
+        phase: line.phase.map(str::to_owned),
+        progress: None,
         fields: String::new(),
     }
 }

@@ -6,7 +6,7 @@ use super::query::{is_over, key_at};
 use super::{BUSY_TIMEOUT, Index, answers, failed};
 use orange_core::id::Key;
 use orange_core::search::passage::{Passage, best_event, best_line};
-use orange_core::search::{CLOSE, OPEN, Query};
+use orange_core::search::{CLOSE, NEXT_EVENT, OPEN, Query};
 use orange_core::{Timestamp, choice};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// A summary says what a task is about; a word of its history is one of many.
-const RANK: &str = "bm25(search, 10.0, 6.0, 2.0, 1.0)";
+const RANK: &str = "bm25(search, 10.0, 6.0, 2.0, 1.0, 0.5)";
 
 /// Ranks within one of so many steps count as equal.
 const STEPS: f64 = 20.0;
@@ -52,6 +52,9 @@ pub struct Finding {
     pub passage: Passage,
     #[serde(flatten)]
     pub event: Option<FoundEvent>,
+    /// The transcript that it was found in, by its file's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
 }
 
 /// The event of the history that something was found in.
@@ -66,7 +69,7 @@ choice! {
     /// Where in a task something was found.
     pub enum Whereabouts ("place") {
         Summary = "summary", Branch = "branch", Key = "key", Id = "id", Tag = "tags",
-        Body = "body", Message = "message", History = "history",
+        Body = "body", Message = "message", History = "history", Transcript = "transcript",
     }
 }
 
@@ -76,6 +79,7 @@ impl Finding {
             place,
             passage,
             event: None,
+            transcript: None,
         }
     }
 }
@@ -203,8 +207,8 @@ fn arrange(hits: &mut [Hit]) {
     });
 }
 
-/// Summary, names, body and history of a task with the words marked.
-type Marked = [String; 4];
+/// Summary, names, body, history and transcripts of a task with the words marked.
+type Marked = [String; 5];
 
 /// Of all that are shown, in one go: a word's beginning stands for many words, which are looked up each time.
 fn marked(
@@ -223,7 +227,7 @@ fn marked(
             ", CASE WHEN rowid IN ({numbers}) THEN highlight(search, {column}, '{OPEN}', '{CLOSE}') END"
         )
     };
-    let marks: String = (0..4).map(marks).collect();
+    let marks: String = (0..5).map(marks).collect();
     let sql = format!("SELECT rowid {marks} FROM search WHERE search MATCH ?1");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([expression])?;
@@ -231,7 +235,10 @@ fn marked(
     while let Some(row) = rows.next()? {
         if let Some(summary) = row.get::<_, Option<String>>(1)? {
             let text = |column| row.get::<_, String>(column);
-            found.insert(row.get(0)?, [summary, text(2)?, text(3)?, text(4)?]);
+            found.insert(
+                row.get(0)?,
+                [summary, text(2)?, text(3)?, text(4)?, text(5)?],
+            );
         }
     }
     Ok(found)
@@ -264,8 +271,9 @@ fn told(
     let Some((mut found, events)) = query_task.query_row([hit.number], read).optional()? else {
         return Ok(None);
     };
-    if let Some([summary, names, body, history]) = marked {
+    if let Some([summary, names, body, history, transcripts]) = marked {
         found.found = findings(&names, &body, &history, &events);
+        found.found.extend(in_transcripts(&transcripts));
         if summary.contains(OPEN) {
             found.summary = Passage::of(&summary);
             // Most branches are named after the summary: that says nothing more.
@@ -307,4 +315,18 @@ fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding
         }
     });
     [name, body, event].into_iter().flatten().collect()
+}
+
+/// The best line of all transcripts. Before each stands its name: see `fill.rs`.
+fn in_transcripts(marked: &str) -> Option<Finding> {
+    let (number, passage) = best_line(marked)?;
+    let heads = marked
+        .lines()
+        .take(number + 1)
+        .filter_map(|line| line.strip_prefix(NEXT_EVENT));
+    let name = heads.last().map(|name| name.replace([OPEN, CLOSE], ""));
+    Some(Finding {
+        transcript: name,
+        ..Finding::new(Whereabouts::Transcript, passage)
+    })
 }

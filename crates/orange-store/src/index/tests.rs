@@ -83,8 +83,60 @@ fn a_folder_without_a_file_is_read_each_time_and_goes_with_its_folder() {
 
 mod search {
     use super::*;
+    use crate::index::search::Whereabouts;
     use orange_core::search::Query;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_was_said_in_phases_is_found_with_the_name_of_its_transcript() {
+        let home = Home::new();
+        let place = home.store.place("shop/three");
+        let transcripts = place.path.join("transcripts");
+        fs::create_dir_all(&transcripts).unwrap();
+        let text = "---\nid: three\nworkflow: phased\nstatus: paused\nbranch: b\nsummary: s\n---\n";
+        fs::write(place.task_file(), text).unwrap();
+        fs::write(
+            transcripts.join("01-spec-001.md"),
+            "## Response\n\na walrus\n",
+        )
+        .unwrap();
+        let long = "x".repeat(300_000);
+        fs::write(
+            transcripts.join("02-implement-001.md"),
+            format!("a seal\n{long}\na whale\n"),
+        )
+        .unwrap();
+        let found = |words: &str| -> Vec<(Whereabouts, Option<String>, String)> {
+            *home.index.looked.lock().unwrap() = None;
+            let found = home.index.search(&Query::parse(words), &[], 5).unwrap();
+            let findings = found.matches.into_iter().flat_map(|one| one.found);
+            let told = findings.map(|one| (one.place, one.transcript, one.passage.text));
+            told.collect()
+        };
+        let in_transcript = |name: &str, text: &str| {
+            vec![(
+                Whereabouts::Transcript,
+                Some(name.to_owned()),
+                text.to_owned(),
+            )]
+        };
+        assert_eq!(found("walrus"), in_transcript("01-spec-001.md", "a walrus"));
+        assert_eq!(
+            found("seal"),
+            in_transcript("02-implement-001.md", "a seal")
+        );
+        // Only the beginning of a long one is kept.
+        assert_eq!(found("whale"), []);
+        fs::write(
+            transcripts.join("02-implement-002.md"),
+            "a whale, \u{1e}later\n",
+        )
+        .unwrap();
+        assert_eq!(
+            found("whale"),
+            in_transcript("02-implement-002.md", "a whale, later")
+        );
+    }
 
     thread_local! {
         static HOME: Home = Home::new();

@@ -49,7 +49,8 @@ impl App {
                 self.say("no task is selected", at);
                 Vec::new()
             }
-            KeyAction::View => self.open_task(self.tab),
+            KeyAction::View if self.is_among_phases() => self.read_transcript(at),
+            KeyAction::View => self.open_task(self.tab_to_open()),
             KeyAction::Diff => self.open_task(Tab::Changes),
             KeyAction::Back => self.back(),
             KeyAction::Quit => self.quit(at),
@@ -98,12 +99,18 @@ impl App {
             | KeyAction::Delete
             | KeyAction::Editor
             | KeyAction::Shell
+            | KeyAction::Pause
+            | KeyAction::Skip
+            | KeyAction::Rewind
             | KeyAction::Rescue
             | KeyAction::Copy => self.act_on_task(action, at),
         }
     }
 
     fn step(&mut self, by: isize) -> Vec<Effect> {
+        if self.is_among_phases() {
+            return self.step_among_phases(by);
+        }
         if self.view == View::Task {
             // A screen is shown from its end, and scrolled back.
             let is_screen = self.tab == Tab::Screen;

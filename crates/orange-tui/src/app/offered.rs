@@ -1,7 +1,10 @@
 //! What can be done with a task now, and what its keys are called for it: the footer shows it, and no other key acts.
 
+use crate::verbs::Verb;
 use orange_core::keys::KeyAction;
-use orange_core::workflow::Intent;
+use orange_core::machine::Move;
+use orange_core::task::Task;
+use orange_core::workflow::{BlockedReason, Intent, Kind, Role, Trigger, WaitsFor};
 use orange_engine::sessions::SessionState;
 use orange_engine::views::dashboard::{Focus, OverviewRow};
 use orange_engine::views::questions::is_help_wanted;
@@ -15,15 +18,55 @@ pub enum Go {
 }
 
 pub fn go(row: &OverviewRow) -> Option<Go> {
-    let status = row.status?;
-    if !status.has_started() {
+    if row.info()?.kind == Kind::Waiting {
         return Some(Go::Start);
     }
     match row.session {
         SessionState::Alive => Some(Go::Attach),
+        // Whoever looks at the task next sees to an executor that is gone.
+        SessionState::Gone if is_executed(row) => None,
         SessionState::Gone => Some(Go::Respawn),
         SessionState::None => None,
     }
+}
+
+/// Whether an executor is at it.
+fn is_executed(row: &OverviewRow) -> bool {
+    row.info()
+        .is_some_and(|info| info.expects == Some(Role::Executor))
+}
+
+/// Whether a person decides about a phase.
+pub fn is_at_gate(row: &OverviewRow, focus: &Focus) -> bool {
+    let execution = focus.execution.as_ref();
+    row.reason == Some(BlockedReason::Gate)
+        && execution.is_some_and(|execution| execution.is_at_gate)
+}
+
+/// What the key that stops an execution and has it go on does with a task, and the word for it.
+pub fn pause(row: &OverviewRow) -> Option<(Verb, &'static str)> {
+    let task = Task::standing_at(row.status?, row.reason);
+    let can = |trigger| Move::on(&task, trigger).is_some();
+    if can(Trigger::PAUSE) {
+        Some((Verb::Pause, "pause"))
+    } else if can(Trigger::RESUME) {
+        Some((Verb::GoOn, "go on"))
+    } else {
+        None
+    }
+}
+
+/// Whether phases of a task can be left out or begun anew: not while somebody is at it or decides about one.
+fn can_change_phases(row: &OverviewRow, focus: &Focus) -> bool {
+    let has_phases = focus
+        .execution
+        .as_ref()
+        .is_some_and(|execution| !execution.phases.is_empty());
+    let waits = row.info().is_some_and(|info| {
+        info.kind == Kind::Waiting
+            || info.kind == Kind::Active && info.waits_for == WaitsFor::Person
+    });
+    has_phases && waits && !is_at_gate(row, focus)
 }
 
 /// Actions on a task with the words for its footer, the most urgent first.
@@ -43,6 +86,10 @@ pub fn offered(row: &OverviewRow, focus: Option<&Focus>) -> Vec<(KeyAction, &'st
                 offered.push((KeyAction::Yes, "answer"));
                 offered.push((KeyAction::No, "deny"));
             }
+            None if is_at_gate(row, focus) => {
+                offered.push((KeyAction::Yes, "approve"));
+                offered.push((KeyAction::No, "reject"));
+            }
             None if focus.asked_in_file.is_some() => {
                 offered.push((KeyAction::Yes, "answer"));
                 if is_help_wanted(&focus.task) {
@@ -61,7 +108,10 @@ pub fn offered(row: &OverviewRow, focus: Option<&Focus>) -> Vec<(KeyAction, &'st
             }
         }
     }
-    if row.session == SessionState::Alive {
+    if let Some((_, word)) = pause(row) {
+        offered.push((KeyAction::Pause, word));
+    }
+    if row.session == SessionState::Alive && !is_executed(row) {
         offered.push((KeyAction::Message, "message"));
     }
     match go(row) {
@@ -71,6 +121,10 @@ pub fn offered(row: &OverviewRow, focus: Option<&Focus>) -> Vec<(KeyAction, &'st
         None => {}
     }
     offered.push((KeyAction::View, "view"));
+    if focus.is_some_and(|focus| can_change_phases(row, focus)) {
+        offered.push((KeyAction::Skip, "skip"));
+        offered.push((KeyAction::Rewind, "rewind"));
+    }
     if row.diff.as_ref().is_some_and(|diff| diff.commits > 0) {
         offered.push((KeyAction::Diff, "diff"));
     }
@@ -84,7 +138,7 @@ pub fn offered(row: &OverviewRow, focus: Option<&Focus>) -> Vec<(KeyAction, &'st
         } else {
             offered.push((KeyAction::Cancel, "cancel"));
         }
-        if !status.has_started() {
+        if go(row) == Some(Go::Start) {
             offered.push((KeyAction::Delete, "delete"));
         }
     }

@@ -1,9 +1,9 @@
 //! What lies over a view: a question, a text to write, a list to choose from, the help.
 
 use super::{App, Effect, Form, View};
-use crate::draw::overlay::{confirm_lines, confirm_room};
+use crate::draw::overlay::{confirm_lines, confirm_room, text_room};
 use crate::keymap::is_plain;
-use crate::verbs::Verb;
+use crate::verbs::{Gate, Verb};
 use orange_core::keys::{KEYS, KeyAction};
 use orange_core::workflow::Role;
 use orange_engine::verbs::merge::{MergePlan, MergeWish};
@@ -16,12 +16,24 @@ use std::time::{Duration, Instant};
 pub(super) const UNREAD: Duration = Duration::from_millis(200);
 
 pub enum Overlay {
-    Help { typed: String, scroll: usize },
+    Help {
+        typed: String,
+        scroll: usize,
+    },
     Confirm(Confirm),
     Compose(Box<Compose>),
     Form(Box<Form>),
     Choose(Choose),
-    Palette { typed: String, at: usize },
+    Palette {
+        typed: String,
+        at: usize,
+    },
+    /// To be read; scrolled so far that this line is the last one.
+    Text {
+        title: String,
+        lines: Vec<String>,
+        scroll: usize,
+    },
 }
 
 /// Only `y` is a yes.
@@ -54,6 +66,10 @@ pub enum ComposeFor {
     Answer(Box<OpenQuestion>),
     /// With the questions that were shown.
     Clarify(String),
+    /// Why a phase does not count.
+    Reject(Gate),
+    /// Why a phase is left out.
+    Skip(String),
     /// The same words for each of these.
     ChangesOfMarked(Vec<String>),
 }
@@ -63,6 +79,8 @@ fn draft_key(folder: &str, purpose: &ComposeFor) -> (String, &'static str) {
     let question = match purpose {
         ComposeFor::Deny(open) | ComposeFor::Answer(open) => open.question.id.as_str(),
         ComposeFor::Clarify(asked) => asked,
+        ComposeFor::Reject(gate) => gate.phase.as_str(),
+        ComposeFor::Skip(phase) => phase,
         ComposeFor::Message(_)
         | ComposeFor::RequestChanges
         | ComposeFor::ChangesOfMarked(_)
@@ -84,6 +102,8 @@ impl ComposeFor {
             ComposeFor::RequestChanges | ComposeFor::ChangesOfMarked(_) => "changes",
             ComposeFor::TakeBack => "take back",
             ComposeFor::Deny(_) => "deny",
+            ComposeFor::Reject(_) => "reject",
+            ComposeFor::Skip(_) => "skip",
             ComposeFor::Answer(_) | ComposeFor::Clarify(_) => "answer",
         }
     }
@@ -107,6 +127,15 @@ impl ComposeFor {
                     (Some(one), None) => format!("answer {label}: {}", one.trim()),
                     (Some(_), Some(_)) => format!("answer the questions of {label}"),
                 }
+            }
+            ComposeFor::Reject(gate) => {
+                format!(
+                    "what has to be different in phase {} of {label}",
+                    gate.phase
+                )
+            }
+            ComposeFor::Skip(phase) => {
+                format!("why phase {phase} of {label} is left out (may be empty)")
             }
         }
     }
@@ -383,6 +412,25 @@ impl App {
                 }
                 Vec::new()
             }
+            Some(Overlay::Text { lines, scroll, .. }) => {
+                let page = text_room(self.size);
+                let least = page.min(lines.len());
+                let to = match key.code {
+                    KeyCode::Down | KeyCode::Char('j') => scroll.saturating_add(1),
+                    KeyCode::Up | KeyCode::Char('k') => scroll.saturating_sub(1),
+                    KeyCode::PageDown | KeyCode::Char('J' | ' ') => scroll.saturating_add(page),
+                    KeyCode::PageUp | KeyCode::Char('K') => scroll.saturating_sub(page),
+                    KeyCode::Home | KeyCode::Char('g') => least,
+                    KeyCode::End | KeyCode::Char('G') => lines.len(),
+                    KeyCode::Char('q' | 'v') | KeyCode::Enter => {
+                        self.overlay = None;
+                        return Vec::new();
+                    }
+                    _ => return Vec::new(),
+                };
+                *scroll = to.clamp(least, lines.len());
+                Vec::new()
+            }
             None => Vec::new(),
         }
     }
@@ -433,7 +481,8 @@ impl App {
     fn send_composed(&mut self, at: Instant) -> Vec<Effect> {
         let is_empty = |compose: &Compose| {
             let text = compose.area.lines().join("");
-            text.trim().is_empty() && !matches!(compose.purpose, ComposeFor::Deny(_))
+            let may_be_empty = matches!(compose.purpose, ComposeFor::Deny(_) | ComposeFor::Skip(_));
+            text.trim().is_empty() && !may_be_empty
         };
         match &self.overlay {
             // It stays open: what is typed next must not be taken for keys.
@@ -467,6 +516,8 @@ impl App {
             ComposeFor::Deny(open) => Verb::Deny(open, text),
             ComposeFor::Answer(open) => Verb::Answer(open, text),
             ComposeFor::Clarify(asked) => Verb::Clarify(asked, text),
+            ComposeFor::Reject(gate) => Verb::Reject(gate, text),
+            ComposeFor::Skip(phase) => Verb::Skip(phase, text),
             ComposeFor::ChangesOfMarked(folders) => {
                 let verb = Verb::RequestChanges(text);
                 let verbs = folders.into_iter().map(|folder| (folder, verb.clone()));

@@ -59,6 +59,10 @@ impl App {
             }
             Outcome::Rescues(rescues) => self.choose_rescue(&folder, rescues, at),
             Outcome::Rescue { name, lines } => self.confirm_rescue(folder, name, lines, at),
+            Outcome::Text { title, lines } => {
+                self.show_text(title, lines, at);
+                return Vec::new();
+            }
             Outcome::Plans(planned) => self.confirm_merges(planned, at),
             // Whoever is at something else by now is not taken away from it.
             Outcome::Attach(_) if self.overlay.is_some() => {

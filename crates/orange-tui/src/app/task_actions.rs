@@ -1,6 +1,6 @@
 //! What each action does with the selected task: going to its agent, answering, deciding.
 
-use super::offered::{self, Go};
+use super::offered::{self, Go, is_at_gate};
 use super::overlays::{Choice, Choose, ComposeFor, Confirm, UNREAD};
 use super::{App, Effect, Overlay};
 use crate::verbs::Verb;
@@ -61,6 +61,9 @@ impl App {
         let folder = row.folder.clone();
         match action {
             KeyAction::Enter => self.go(&row, at),
+            KeyAction::Yes if self.focused().is_some_and(|focus| is_at_gate(&row, focus)) => {
+                self.approve(&row, at)
+            }
             KeyAction::Yes => self.yes(&row, at),
             KeyAction::Always => self.always(&row, at),
             KeyAction::No => self.no(),
@@ -99,6 +102,12 @@ impl App {
             }
             KeyAction::Editor => self.hand_over(&row, "open"),
             KeyAction::Shell => self.hand_over(&row, "shell"),
+            KeyAction::Pause => match offered::pause(&row) {
+                Some((verb, _)) => self.run(folder, verb),
+                None => Vec::new(),
+            },
+            KeyAction::Skip => self.skip(at),
+            KeyAction::Rewind => self.rewind(&row, at),
             _ => Vec::new(),
         }
     }
@@ -238,10 +247,13 @@ impl App {
         let Some(focus) = self.focused() else {
             return Vec::new();
         };
-        let purpose = match focus.questions.first() {
-            Some(open) => ComposeFor::Deny(Box::new(open.clone())),
-            None if focus.task.offers(Intent::RequestChanges) => ComposeFor::RequestChanges,
-            None => ComposeFor::TakeBack,
+        let gate = self.selected().filter(|row| is_at_gate(row, focus));
+        let gate = gate.and(super::phases::gate_of(focus));
+        let purpose = match (focus.questions.first(), gate) {
+            (Some(open), _) => ComposeFor::Deny(Box::new(open.clone())),
+            (None, Some(gate)) => ComposeFor::Reject(gate),
+            (None, None) if focus.task.offers(Intent::RequestChanges) => ComposeFor::RequestChanges,
+            (None, None) => ComposeFor::TakeBack,
         };
         self.open_composer(purpose, None);
         Vec::new()

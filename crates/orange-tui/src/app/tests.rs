@@ -27,6 +27,7 @@ use ratatui::backend::TestBackend;
 mod key_table;
 mod marked;
 mod panes;
+mod phases;
 
 fn row(number: u32, status: &str, summary: &str) -> OverviewRow {
     let label = format!("TASK-{number:03}");
@@ -39,6 +40,8 @@ fn row(number: u32, status: &str, summary: &str) -> OverviewRow {
         is_elsewhere: false,
         branch: format!("branch-{number}"),
         status: Some(status),
+        reason: None,
+        phase: None,
         word: status.to_string(),
         summary: summary.to_owned(),
         session: SessionState::None,
@@ -158,6 +161,7 @@ fn asking(app: &mut App, question: &str, text: &str) {
             task: "TASK-001".to_owned(),
             name,
             status: Status::default(),
+            phrase: "is in a test".to_owned(),
             reason: Reason::Queued,
             next: None,
             too_early: false,
@@ -184,6 +188,7 @@ fn asking(app: &mut App, question: &str, text: &str) {
         timeline: Vec::new(),
         agents: Vec::new(),
         usage: None,
+        execution: None,
     };
     let at = Instant::now();
     app.update(Input::Focus(folder, Box::new(Ok(focus))), at);

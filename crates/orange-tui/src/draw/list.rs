@@ -196,6 +196,9 @@ fn task(app: &App, row: &OverviewRow, width: usize) -> Line<'static> {
     } else {
         display::summary(&row.summary).into_owned()
     };
+    if let Some(phase) = &row.phase {
+        summary = format!("{phase} · {summary}");
+    }
     if let Some(first) = row.waits_for.first() {
         summary = format!("waits for {first} · {summary}");
     }

@@ -77,6 +77,20 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, overlay: &Overlay, body: Re
             lines.push(keys(app, &[("Esc", "back")]));
             boxed(frame, app, body, &choose.title, lines);
         }
+        Overlay::Text {
+            title,
+            lines,
+            scroll,
+        } => {
+            let room = text_room(app.size);
+            let end = (*scroll).clamp(room.min(lines.len()), lines.len());
+            let width = inner_width(body);
+            let shown = lines.iter().take(end).skip(end.saturating_sub(room));
+            let mut shown: Vec<Line<'static>> =
+                shown.map(|line| Line::raw(fitted(line, width))).collect();
+            shown.push(keys(app, &[("↑ ↓", "scroll"), ("Esc", "back")]));
+            boxed(frame, app, body, title, shown);
+        }
         Overlay::Help { typed, scroll } => help(frame, app, typed, *scroll, body),
         Overlay::Palette { typed, at } => {
             let found = crate::app::found_actions(typed);
@@ -117,6 +131,11 @@ pub(crate) fn confirm_lines(size: (u16, u16), confirm: &Confirm) -> Vec<(bool, S
 /// How many of them are shown at once.
 pub(crate) fn confirm_room((_, rows): (u16, u16)) -> usize {
     usize::from(rows).saturating_sub(7).max(1)
+}
+
+/// How many lines of a text are shown at once.
+pub(crate) fn text_room((_, rows): (u16, u16)) -> usize {
+    usize::from(rows).saturating_sub(6).max(1)
 }
 
 /// Empties an area. A letter that is two cells wide and begins left of it goes too: its second half would cover the frame.

@@ -1,7 +1,7 @@
-//! One task: timeline, changes, screen, TASK.md and agents.
+//! One task: timeline, changes, screen, TASK.md, agents and phases.
 
 use super::layout::Layout;
-use super::{panel, texts};
+use super::{panel, phases, texts};
 use crate::app::{App, Tab};
 use orange_core::display::fitted;
 use orange_engine::views::dashboard::OverviewRow;
@@ -28,6 +28,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
         (Tab::Changes, _) => return super::changes::draw(frame, app, area),
         (Tab::Screen, _) => panel::screen(app, height),
         (_, None) => vec![Line::raw(" reading …")],
+        (Tab::Phases, Some(focus)) => phases::lines(app, focus, width, height),
         (Tab::Timeline | Tab::File | Tab::Agents, Some(_)) => {
             let lines = texts::lines(app, width);
             let top = app.scroll.min(lines.len().saturating_sub(height));
@@ -81,7 +82,9 @@ fn head(app: &App, row: &OverviewRow, width: usize) -> Vec<Line<'static>> {
         .and_then(|focus| focus.usage)
         .map(|usage| usage.in_brief());
     let title = format!("{} {}", row.name.seen_from(None), row.summary);
-    let state = format!("  {sign} {}  {}", row.word, cost.unwrap_or_default());
+    let reason = row.reason.map(|reason| format!(" ({reason})"));
+    let word = format!("{}{}", row.word, reason.unwrap_or_default());
+    let state = format!("  {sign} {word}  {}", cost.unwrap_or_default());
     let room = width.saturating_sub(state.chars().count() + 2);
     let mut head = vec![Line::from(vec![
         Span::raw(" "),

@@ -60,7 +60,7 @@ pub(crate) fn lines(app: &App, width: usize) -> Rc<Vec<Line<'static>>> {
             lines
         }
         (Tab::Agents, Some(focus)) => agents(app, focus, width),
-        (Tab::Changes | Tab::Screen, _) | (_, None) => return Rc::default(),
+        (Tab::Changes | Tab::Screen | Tab::Phases, _) | (_, None) => return Rc::default(),
     };
     let lines = Rc::new(lines);
     app.texts.kept.replace(Some((key, Rc::clone(&lines))));

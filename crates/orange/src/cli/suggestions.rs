@@ -147,7 +147,6 @@ fn of_argument(words: &[&str], unknown: &str) -> Option<String> {
     let is_flag = unknown.starts_with('-');
     match words {
         ["ls" | "list", ..] | ["task", "list", ..] => of_list(unknown),
-        ["run", ..] if !is_flag => Some(format!("`orange spawn {unknown}` starts one task")),
         ["config", "show", ..] if !is_flag => Some(format!(
             "`orange config get {unknown}` shows one setting or section"
         )),

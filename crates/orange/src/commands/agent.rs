@@ -12,6 +12,7 @@ use orange_engine::agent_run::{self, AgentRun};
 use orange_engine::background::{notify, queue, verify};
 use orange_engine::error::plain;
 use orange_engine::harness::Adapter;
+use orange_engine::phases::{self, classify};
 use orange_engine::runs::{
     Ancestors, Asked, IN_ITS_WINDOW, Question, RunFolder, Signal, SignalKind,
 };
@@ -39,6 +40,13 @@ pub(crate) struct RunAgentArgs {
     run: String,
 }
 
+/// Execute a task's plan in this window (Orange starts this by itself)
+#[derive(Debug, Args)]
+pub(crate) struct RunPhasesArgs {
+    #[command(flatten)]
+    run: RunAgentArgs,
+}
+
 /// Finish what another orange process began (Orange starts this by itself)
 #[derive(Debug, Subcommand)]
 pub(crate) enum Errand {
@@ -50,6 +58,8 @@ pub(crate) enum Errand {
     Queue,
     /// Check a commit that was handed over
     Verify { folder: String },
+    /// Find out how large a task is
+    Classify { folder: String },
     /// Tell the person by `notify.command` and `notify.webhook`
     Notify,
 }
@@ -117,6 +127,13 @@ pub(crate) fn run_agent(args: &RunAgentArgs) -> Result<()> {
     }
 }
 
+pub(crate) fn run_phases(args: RunPhasesArgs) -> Result<()> {
+    let args = args.run;
+    let session = Session::for_executor(args.home)?;
+    tracing::info!(run = args.run, task = args.task, role = %args.role, "executor window opened");
+    phases::run_phases(&session.call, &args.run)
+}
+
 impl Errand {
     /// As it stands on the command line.
     fn words(&self) -> Vec<&str> {
@@ -125,6 +142,7 @@ impl Errand {
             Errand::Finish { folder } => vec!["finish", folder],
             Errand::Queue => vec!["queue"],
             Errand::Verify { folder } => vec!["verify", folder],
+            Errand::Classify { folder } => vec!["classify", folder],
             Errand::Notify => vec!["notify"],
         }
     }
@@ -137,6 +155,7 @@ pub(crate) fn errand(errand: &Errand) -> Result<()> {
         Errand::Tend { run } => handle_signals::tend(&session.call, run)?,
         Errand::Finish { folder } => recovery::finish(&session.call, folder)?,
         Errand::Verify { folder } => verify::verify(&session.call, folder)?,
+        Errand::Classify { folder } => classify::classify(&session.call, folder)?,
         Errand::Queue => {}
         Errand::Notify => {
             let about = notify::VARIABLES.iter().filter_map(|name| {

@@ -10,7 +10,7 @@ use clap::Args;
 use orange_core::config::{DEFAULT_TIMEOUT, Effort, Permissions, time_span};
 use orange_core::{Action, text};
 use orange_engine::harness::model::ModelChoice;
-use orange_engine::headless::{Request, Turn};
+use orange_engine::headless::{Request, Turn, TurnExtras};
 use orange_engine::verbs::headless;
 use orange_engine::{Result, err, settings};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -85,6 +85,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
         },
         resume: args.resume.clone(),
         timeout: args.timeout.unwrap_or(DEFAULT_TIMEOUT),
+        extras: TurnExtras::default(),
     };
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGHUP, SIGINT, SIGTERM] {

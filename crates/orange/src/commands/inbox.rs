@@ -1,7 +1,7 @@
 //! `orange inbox`: everything that needs a person, with the question and the command that answers.
 
 use super::task::why::{because, told};
-use super::task::{style, why::Told};
+use super::task::{style_of, why::Told};
 use crate::completion::projects;
 use crate::output::named;
 use crate::session::Session;
@@ -12,7 +12,6 @@ use crate::ui::{
 use clap::Args;
 use orange_core::display;
 use orange_core::naming::counted;
-use orange_core::task::Status;
 use orange_core::{Action, Timestamp};
 use orange_engine::Result;
 use orange_engine::views::{InboxItem, inbox};
@@ -116,16 +115,19 @@ fn beginning(question: &str, extent: Extent) -> (Vec<&str>, usize) {
 fn one(item: &InboxItem, now: Timestamp, palette: Palette, extent: Extent) -> String {
     const INDENT: usize = 2;
     let row = &item.row;
-    let status: Option<Status> = row.status.parse().ok();
-    let (word, colour) = match (&row.damaged, status) {
-        (None, Some(status)) => (row.status.as_str(), style(status)),
-        _ => ("damaged", Style::Red),
+    let (word, colour) = match (&row.damaged, row.info()) {
+        (None, Some(info)) => (row.status.clone(), style_of(info)),
+        _ => ("damaged".to_owned(), Style::Red),
+    };
+    let word = match row.reason {
+        Some(reason) => format!("{word} ({reason})"),
+        None => word,
     };
     let summary = display::summary(&row.summary);
     let head = format!(
         "{}  {}  {}  {summary}\n",
         palette.bold(&clean(&task_name(&row.name()))),
-        palette.paint(colour, word),
+        palette.paint(colour, &word),
         palette.paint(Style::Dim, &relative(now, item.since)),
     );
     let mut text = wrapped_under(&head, INDENT, extent).into_owned();

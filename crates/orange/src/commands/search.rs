@@ -17,14 +17,14 @@ use orange_engine::views::search;
 use std::ffi::OsString;
 use std::fmt::Write;
 
-/// Find tasks by what is said in them: summaries, bodies, histories
+/// Find tasks by what is said in them: summaries, bodies, histories, transcripts
 #[derive(Debug, Args)]
 #[command(after_help = "\
 All words must occur; the last one may be the beginning of a word. \"Quotes\" hold words together (quote them \
 for the shell as well), and -word leaves out tasks that have it. Case and accents do not count.
 
 Looked at are summary, branch, key, id, tags, the body of TASK.md, and what the history has in words: messages, \
-reasons, questions, answers. Deleted tasks are not.
+reasons, questions, answers; and the transcripts of phased tasks, the beginning of a long one. Deleted tasks are not.
 
 Examples:
   orange search login
@@ -155,7 +155,9 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
         let Finding { place, passage, .. } = finding;
         let when = finding.event.as_ref().and_then(|event| event.timestamp);
         let when = when.map(|at| format!(" ({})", ago(now, at)));
-        let name = format!("{place}{}", when.unwrap_or_default());
+        let file = finding.transcript.as_deref();
+        let file = file.map_or(String::new(), |file| format!(" {}", clean(file)));
+        let name = format!("{place}{file}{}", when.unwrap_or_default());
         let taken = 6 + name.chars().count();
         let name = format!("{name}:");
         let name = palette.paint(Style::Dim, &name);

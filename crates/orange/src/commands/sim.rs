@@ -6,6 +6,7 @@ use crate::completion::{files, words};
 use crate::output;
 use crate::ui::{clean, clean_block, terminal_width};
 use clap::{Args, ValueHint};
+use orange_core::work::plan::PhaseKind;
 use orange_core::workflow::Role;
 use orange_engine::{Result, err};
 use orange_sim::{BUILT_IN, Display, Headless, Settings};
@@ -34,6 +35,12 @@ pub(crate) struct SimArgs {
     /// Which run of this role it is, counted from 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     attempt: u32,
+    /// The phase of a plan that its turn is for (default: $ORANGE_PHASE)
+    #[arg(long, value_name = "PHASE", add = words(PhaseKind::WORDS))]
+    phase: Option<String>,
+    /// Which turn of that phase it is (default: $ORANGE_ITERATION or 1)
+    #[arg(long, value_name = "N")]
+    iteration: Option<u32>,
     /// Write a JSON line per event to this file (default: $ORANGE_SIM_LOG)
     #[arg(long, value_name = "FILE", add = files())]
     log: Option<PathBuf>,
@@ -62,6 +69,14 @@ pub(crate) struct SimArgs {
     prompt: Option<String>,
 }
 
+/// A variable that an executor sets for its turns.
+fn word(name: &str) -> Option<String> {
+    variable(name)?
+        .into_string()
+        .ok()
+        .filter(|word| !word.is_empty())
+}
+
 pub(crate) fn run(args: SimArgs) -> Result<()> {
     if args.show_default {
         output::print(BUILT_IN);
@@ -81,6 +96,11 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
         },
         round: args.round,
         attempt: args.attempt,
+        phase: args.phase.or_else(|| word("ORANGE_PHASE")),
+        iteration: args
+            .iteration
+            .or_else(|| word("ORANGE_ITERATION")?.parse().ok())
+            .unwrap_or(1),
         log: args
             .log
             .or_else(|| variable("ORANGE_SIM_LOG").map(PathBuf::from)),

@@ -24,12 +24,15 @@ queued, or there is no home. It looks at no TASK.md, so that it is fast: one tha
 
 Placeholders of --format, each a number:
   {needs_me}   tasks that wait for you: stuck, clarification, reviewing,
+               blocked (but not by other tasks), paused, completed, failed,
                damaged, or with something to look at
   {open}       all that are not over
   {agents}     agents that are running
-  {queued}     pending tasks that start as soon as they can
+  {queued}     tasks that start as soon as they can
   {pending} {planning} {clarification} {working} {agent_review} {reviewing}
   {stuck} {delegated} {done} {cancelled} {damaged}
+  {created} {classifying} {planned} {running} {paused} {blocked}
+  {completed} {finalizing} {finished} {failed}
 
 {line} is the line that is printed without --format; {{ and }} are braces. If all numbers are 0, nothing is printed.
 

@@ -1,6 +1,7 @@
 //! `orange task …`: one file per verb.
 
 pub(crate) mod answer;
+mod approve;
 mod attach;
 mod cancel;
 mod complete;
@@ -9,26 +10,36 @@ mod create_from;
 mod delete;
 pub(crate) mod deps;
 pub(crate) mod diff;
+mod dry_run;
 mod exec;
 pub(crate) mod fields;
 pub(crate) mod list;
 pub(crate) mod merge;
 mod open;
 mod path;
+mod pause;
 pub(crate) mod peek;
 mod permissions;
+pub(crate) mod plan;
+mod reject;
 mod request_changes;
 pub(crate) mod rescue;
 pub(crate) mod resolve;
 mod respawn;
 mod restore;
+mod resume;
+mod retry;
 mod retry_hooks;
+mod rewind;
+pub(crate) mod run;
 mod send;
 mod several;
 mod shell;
 pub(crate) mod show;
+mod skip;
 pub(crate) mod spawn;
 mod stuck;
+pub(crate) mod transcript;
 pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod wait;
@@ -40,7 +51,7 @@ use crate::ui::command::task_name;
 use clap::Subcommand;
 use orange_core::suggest::meant;
 use orange_core::task::{Status, Task};
-use orange_core::workflow::{Tone, Workflow};
+use orange_core::workflow::{StatusInfo, Tone, Workflow};
 use orange_engine::Result;
 
 #[derive(Debug, Subcommand)]
@@ -54,6 +65,21 @@ pub(crate) enum TaskCommand {
     Peek(peek::PeekArgs),
     Send(send::SendArgs),
     Answer(answer::AnswerArgs),
+    Run(run::RunArgs),
+    Pause(pause::PauseArgs),
+    Resume(resume::ResumeArgs),
+    Retry(retry::RetryArgs),
+    Skip(skip::SkipArgs),
+    Rewind(rewind::RewindArgs),
+    Approve(approve::ApproveArgs),
+    Reject(reject::RejectArgs),
+    /// Look at the plan of a phased task and change it
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange plan show TASK-001\n  orange plan edit TASK-001\n  orange plan reset TASK-001"
+    )]
+    Plan(plan::PlanCommand),
+    Transcript(transcript::TranscriptArgs),
     Respawn(respawn::RespawnArgs),
     RequestChanges(request_changes::RequestChangesArgs),
     Merge(merge::MergeArgs),
@@ -93,6 +119,8 @@ pub(crate) fn only_reads(command: &TaskCommand) -> bool {
             | TaskCommand::Deps(_)
             | TaskCommand::Diff(_)
             | TaskCommand::Path(_)
+            | TaskCommand::Transcript(_)
+            | TaskCommand::Plan(plan::PlanCommand::Show(_))
             | TaskCommand::Rescue(
                 rescue::RescueCommand::List { .. } | rescue::RescueCommand::Show(_)
             )
@@ -109,6 +137,16 @@ pub(crate) fn run(session: &Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Peek(args) => peek::run(session, &args),
         TaskCommand::Send(args) => send::run(session, &args),
         TaskCommand::Answer(args) => answer::run(session, &args),
+        TaskCommand::Run(args) => run::run(session, &args),
+        TaskCommand::Pause(args) => pause::run(session, &args),
+        TaskCommand::Resume(args) => resume::run(session, &args),
+        TaskCommand::Retry(args) => retry::run(session, &args),
+        TaskCommand::Skip(args) => skip::run(session, &args),
+        TaskCommand::Rewind(args) => rewind::run(session, &args),
+        TaskCommand::Approve(args) => approve::run(session, &args),
+        TaskCommand::Reject(args) => reject::run(session, &args),
+        TaskCommand::Plan(command) => plan::run(session, &command),
+        TaskCommand::Transcript(args) => transcript::run(session, &args),
         TaskCommand::Respawn(args) => respawn::run(session, &args),
         TaskCommand::RequestChanges(args) => request_changes::run(session, &args),
         TaskCommand::Merge(args) => merge::run(session, &args),
@@ -165,8 +203,13 @@ pub(crate) fn status(text: &str) -> std::result::Result<Status, String> {
 }
 
 pub(crate) fn style(status: Status) -> crate::ui::Style {
+    style_of(status.info())
+}
+
+/// The same where it is known why a task is blocked.
+pub(crate) fn style_of(info: &StatusInfo) -> crate::ui::Style {
     use crate::ui::Style;
-    match status.info().tone {
+    match info.tone {
         Tone::Plain => Style::Plain,
         Tone::Progress => Style::Cyan,
         Tone::Work => Style::Blue,

@@ -28,7 +28,7 @@ pub(crate) fn rescues() -> ArgValueCompleter {
 }
 
 /// Project and id of the task that commands would take the word for, a deleted one too. None: not just one.
-fn owner(call: &Call, here: Option<&str>, named: &str) -> Option<(String, String)> {
+pub(super) fn owner(call: &Call, here: Option<&str>, named: &str) -> Option<(String, String)> {
     let tasks = quick_reads::quick_tasks(call);
     let by_name = |begun: &str| {
         let mut all = tasks.iter();

@@ -61,8 +61,12 @@ impl Line {
                     .collect()
             }
         };
-        // NAME is the user's to choose.
-        keys.retain(|key| !key.get_value().to_string_lossy().ends_with(".NAME"));
+        // Names are the user's to choose.
+        let is_row_of_names = |key: &CompletionCandidate| {
+            let mut rows = Setting::all().iter().filter(|row| row.is_of_names());
+            rows.any(|row| key.get_value() == row.key)
+        };
+        keys.retain(|key| !is_row_of_names(key));
         keys.sort_by(|one, other| one.get_value().cmp(other.get_value()));
         keys
     }

@@ -2,8 +2,8 @@
 
 use super::values::{Line, Offers, begins, described, offering};
 use clap_complete::engine::ArgValueCompleter;
-use orange_core::task::{Status, Task};
-use orange_core::workflow::Intent;
+use orange_core::task::{BlockedReason, Status, Task};
+use orange_core::workflow::{Intent, Trigger, Workflow};
 use orange_engine::index::list::Listed;
 use orange_engine::views::quick_reads;
 use std::cmp::Reverse;
@@ -25,6 +25,12 @@ pub(crate) enum Wanted {
     Mergeable,
     /// One with a session; other open ones come later.
     InSession,
+    /// One that can be run: those that a run starts or goes on with.
+    Runnable,
+    /// One that is executed by a plan.
+    Phased,
+    /// One of those where a person can say this.
+    Said(Trigger),
 }
 
 impl Wanted {
@@ -51,8 +57,35 @@ impl Wanted {
             Wanted::Mergeable if !has_started => None,
             Wanted::Mergeable => Some(u8::from(!is_reviewed)),
             Wanted::InSession => Some(u8::from(!task.has_session)),
+            Wanted::Phased => status.is_some_and(is_phased).then_some(0),
+            Wanted::Said(trigger) => status.is_some_and(|at| can_say(at, trigger)).then_some(0),
+            Wanted::Runnable if status.is_some_and(|at| can_say(at, Trigger::RUN)) => Some(0),
+            Wanted::Runnable => {
+                let is_phased = status.is_some_and(is_phased);
+                (!has_started).then_some(u8::from(!is_phased))
+            }
         }
     }
+}
+
+/// Whether tasks with a plan have this status.
+fn is_phased(status: Status) -> bool {
+    let mut statuses = with_plans().flat_map(|workflow| workflow.statuses);
+    statuses.any(|info| info.status == status)
+}
+
+/// Whether a person can say this of a phased task with this status, for whatever reason it has it.
+fn can_say(status: Status, trigger: Trigger) -> bool {
+    let reasons = BlockedReason::ALL.iter().copied().map(Some).chain([None]);
+    let mut rows = with_plans().flat_map(|workflow| {
+        let reasons = reasons.clone();
+        reasons.flat_map(move |reason| workflow.rows_from(status, reason))
+    });
+    rows.any(|row| row.who.iter().any(|by| by.when == Some(trigger)))
+}
+
+fn with_plans() -> impl Iterator<Item = &'static Workflow> {
+    Workflow::in_use().filter(|workflow| workflow.has_plans)
 }
 
 pub(crate) fn tasks(wanted: Wanted) -> ArgValueCompleter {

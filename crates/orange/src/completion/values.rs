@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 pub(super) struct Line {
     pub(super) words: Vec<String>,
-    folder: Option<PathBuf>,
+    pub(super) folder: Option<PathBuf>,
 }
 
 /// What can be offered; None where nothing can be found out.

@@ -8,6 +8,7 @@ pub(crate) const FILES: &str = "\
 ~/orange/tasks/PROJECT/ID/TASK.md        what people and agents write
 ~/orange/tasks/PROJECT/ID/history.jsonl  its journal: every event
 ~/orange/tasks/PROJECT/ID/screens/       the last screens of its agents
+~/orange/tasks/PROJECT/ID/transcripts/   what was said in the turns of a phased task
 ~/orange/workspaces/PROJECT--N/          slots: git worktrees
 ~/orange/runs/                           agents that are running
 ~/orange/verify/                         checks: results and logs

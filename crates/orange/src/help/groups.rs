@@ -10,6 +10,10 @@ const GROUPS: &[(&str, &str)] = &[
         "dashboard new ls inbox show why peek answer attach send diff request-changes merge cancel status search",
     ),
     ("Tasks", "task run wait respawn watch"),
+    (
+        "Phased tasks",
+        "plan transcript pause resume retry skip rewind approve reject",
+    ),
     ("Projects and workspaces", "project workspace"),
     (
         "Agents",

@@ -1,6 +1,6 @@
 //! Every variable of the environment that means something, for the topic `environment` and for orange(1).
 
-use orange_core::config::Config;
+use orange_core::config::{Config, Setting};
 
 /// What the user may set.
 pub(crate) const READ: &str = "\
@@ -15,10 +15,13 @@ GIT_PAGER, PAGER   what long texts are read with on a terminal";
 
 /// What agents are given.
 pub(crate) const OF_AGENTS: &str = "\
-ORANGE_TASK_ID  the task that it works on
-ORANGE_ROLE     worker, reviewer or executor
-ORANGE_RUN_ID   the run; `orange signal` needs it
-ORANGE_HOME     the home of its task";
+ORANGE_TASK_ID    the task that it works on
+ORANGE_ROLE       worker, reviewer or executor
+ORANGE_RUN_ID     the run; `orange signal` needs it
+ORANGE_HOME       the home of its task
+ORANGE_PHASE      in a turn of a phased task: the phase
+ORANGE_ITERATION  which turn of that phase it is
+ORANGE_ATTEMPT    how often that phase has begun";
 
 /// What the commands of `workspace.setup`, `workspace.teardown` and `verify.command` are given.
 pub(crate) const OF_COMMANDS: &str = "\
@@ -45,8 +48,7 @@ ORANGE_NOTIFY_TIME     when";
 
 /// What settings can be overridden with: key and variable.
 pub(crate) fn of_settings() -> impl Iterator<Item = (&'static str, String)> {
-    let keys = Config::known_keys().iter().copied();
     // `harness.NAME` stands for any.
-    keys.filter(|key| !key.contains("NAME"))
-        .map(|key| (key, Config::variable(key)))
+    let plain = Setting::all().iter().filter(|one| !one.is_of_names());
+    plain.map(|one| (one.key, Config::variable(one.key)))
 }

@@ -73,6 +73,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         }
         Action::AnswerQuestion { task } => format!("orange task answer {}", named(task)),
         Action::AnswerInWords { task } => format!("orange task answer {} TEXT", named(task)),
+        Action::Approve { task } => format!("orange task approve {}", named(task)),
         Action::Attach { task } => format!("orange task attach {}", named(task)),
         Action::BranchAt { repository, branch } => {
             format!("git -C {} branch {} COMMIT", word(repository), word(branch))
@@ -85,6 +86,9 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             )
         }
         Action::Check {} => "orange doctor".to_owned(),
+        Action::ChooseWeight { task } => {
+            format!("orange task update {} --weight WEIGHT", named(task))
+        }
         Action::CleanPools {} => "orange workspace gc --all".to_owned(),
         Action::CleanUp {} => "orange gc".to_owned(),
         Action::CommitEmpty { repository } => {
@@ -161,6 +165,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         }
         Action::NameBranch { task } => format!("orange task update {} --branch NAME", named(task)),
         Action::Pull {} => "git pull".to_owned(),
+        Action::Reject { task } => format!("orange task reject {} --reason TEXT", named(task)),
         Action::RebaseOnto { branch } => format!("git rebase {}", word(branch)),
         Action::RemoveBlocker { task, blocker } => {
             let task = task.as_ref().map_or("TASK".to_owned(), named);
@@ -182,6 +187,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
                 text(asked)
             )
         }
+        Action::ResetPlan { task } => format!("orange task plan reset {}", named(task)),
         Action::Resolve { task } => format!("orange task resolve {} --message TEXT", named(task)),
         Action::Respawn { task, message } => {
             format!(
@@ -196,7 +202,17 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             format!("orange task respawn {task} --role worker --message {text}")
         }
         Action::Restore { task } => format!("orange task restore {}", named(task)),
+        Action::Resume { task } => format!("orange task resume {}", named(task)),
+        Action::Retry { task } => format!("orange task retry {}", named(task)),
         Action::RetryHooks { task } => format!("orange task retry-hooks {}", named(task)),
+        Action::Rewind { task } => format!("orange task rewind {} --to PHASE", named(task)),
+        Action::Run { task, force } => {
+            format!(
+                "orange task run {}{}",
+                named(task),
+                flag(*force, " --force")
+            )
+        }
         Action::Send {
             task,
             role,
@@ -231,6 +247,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             let history = flag(*history, " --history");
             format!("orange task show {}{history}", named(task))
         }
+        Action::ShowPlan { task } => format!("orange task plan show {}", named(task)),
         Action::ShowRescue { task, rescue } => {
             format!("orange task rescue show {} {rescue}", named(task))
         }
@@ -253,6 +270,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         }
         Action::TakeBranch { task } => format!("orange task update {} --branch", named(task)),
         Action::TaskFolder { task } => format!("orange task path {} --task", named(task)),
+        Action::Transcript { task } => format!("orange task transcript {}", named(task)),
         Action::Trust { project, at } => {
             let at = option(" --at", &at.as_deref().map(word));
             format!("orange project trust {project}{at}")

@@ -3,10 +3,12 @@
 use crate::cli::{PI_ANTHROPIC, Place, Variables, claude_env, pi_env};
 use crate::model::{Model, hang, say, shell, status, write};
 use crate::shown::shown;
+use orange_core::Timestamp;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A harness, ready to be asked.
 struct Headless {
@@ -113,6 +115,8 @@ fn assert_works_and_resumes(this: &Headless) {
     );
     let cost = usage["cost"].as_f64().unwrap();
     assert!(cost > 0.0, "{turn}");
+    assert_eq!(turn["used"], turn["usage"]);
+    assert!(turn["model"].is_string(), "{turn}");
     shown(this.name, "headless");
 
     let conversation = turn["conversation"].as_str().unwrap();
@@ -128,6 +132,8 @@ fn assert_works_and_resumes(this: &Headless) {
         (&1250.into(), &35.into())
     );
     assert!(usage["cost"].as_f64().unwrap() > cost, "{second}");
+    let used = &second["used"];
+    assert_eq!((&used["input"], &used["output"]), (&50.into(), &5.into()));
     shown(this.name, "headless-resume");
 }
 
@@ -149,6 +155,7 @@ fn assert_tells_what_went_wrong(this: &Headless, asked_for: &str) {
     assert_eq!(value["turn"]["is_error"], true);
     let error = value["turn"]["error"].as_str().unwrap();
     assert!(error.contains("400"), "{error}");
+    assert_eq!(value["turn"]["failure"], "refused");
 
     let (value, output) = this.ask(&["--resume", asked_for], "Go on.");
     assert_eq!(output.status.code(), Some(4), "{value}");
@@ -184,6 +191,57 @@ fn claude_tells_what_went_wrong() {
 #[test]
 fn pi_tells_what_went_wrong() {
     assert_tells_what_went_wrong(&Headless::pi(), "0b6e7a52-6d0a-4b1e-9d0e-2f6c2f3d9c11");
+}
+
+/// A usage limit has its end, and nobody waits for an account that is not there.
+#[track_caller]
+fn assert_tells_limits_and_logins_apart(mut this: Headless, log_out: fn(&mut Headless)) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let reset = now.as_secs() + 3600;
+    let limit = status(429)
+        .header("anthropic-ratelimit-unified-status", "rejected")
+        .header("anthropic-ratelimit-unified-reset", &reset.to_string())
+        .header(
+            "anthropic-ratelimit-unified-representative-claim",
+            "five_hour",
+        )
+        .header("retry-after", "3600");
+    this.model.when("Too much.", [limit.always()]);
+    let (value, _) = this.ask(&[], "Too much.");
+    assert_eq!(value["turn"]["failure"], "limit", "{value}");
+    let until: Timestamp = value["turn"]["until"].as_str().unwrap().parse().unwrap();
+    let late = until.as_second() - i64::try_from(reset).unwrap();
+    assert!((0..60).contains(&late), "{value}");
+    log_out(&mut this);
+    let (value, _) = this.ask(&[], "Nobody.");
+    assert_eq!(value["turn"]["failure"], "logged out", "{value}");
+}
+
+#[test]
+fn claude_tells_limits_and_logins_apart() {
+    let mut this = Headless::claude();
+    // Somebody with a subscription instead of a key.
+    this.variables.remove("ANTHROPIC_AUTH_TOKEN");
+    this.variables
+        .insert("CLAUDE_CODE_OAUTH_TOKEN".into(), "fake".into());
+    assert_tells_limits_and_logins_apart(this, |this| {
+        this.variables.remove("CLAUDE_CODE_OAUTH_TOKEN");
+    });
+}
+
+#[test]
+fn pi_tells_limits_and_logins_apart() {
+    let this = Headless::pi();
+    let settings = this.place.home().join(".pi/agent/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    fs::write(settings, r#"{"retry": {"enabled": false}}"#).unwrap();
+    assert_tells_limits_and_logins_apart(this, |this| {
+        let config = this.place.home().join("orange/config.yaml");
+        fs::remove_file(config).unwrap();
+        let empty = this.place.home().join("nothing");
+        this.variables
+            .insert("PI_CODING_AGENT_DIR".into(), empty.into());
+    });
 }
 
 #[track_caller]

@@ -30,6 +30,7 @@ mod model;
 mod model_tests;
 mod models;
 mod permissions;
+mod phased;
 mod pi;
 mod project_code;
 mod respawn;

@@ -8,7 +8,7 @@ use crate::world::{World, other, review, worker};
 use serde_json::Value;
 
 /// A model of a harness that can be told how hard to think, and another one.
-fn models(harness: &str) -> [&'static str; 2] {
+pub(crate) fn models(harness: &str) -> [&'static str; 2] {
     match harness {
         "claude" => ["claude-opus-4-6", "claude-haiku-4-5"],
         _ => [PI_THOUGHTFUL, PI_ANTHROPIC],
@@ -16,19 +16,19 @@ fn models(harness: &str) -> [&'static str; 2] {
 }
 
 /// The name that goes over the wire: pi's has its provider in front.
-fn wire(model: &str) -> &str {
+pub(crate) fn wire(model: &str) -> &str {
     model.rsplit('/').next().unwrap()
 }
 
 /// The requests that an agent made because it was told this.
-fn asked(env: &World, needle: &str) -> Vec<Request> {
+pub(crate) fn asked(env: &World, needle: &str) -> Vec<Request> {
     let mut requests = env.model.requests();
     requests.retain(|request| request.texts().iter().any(|text| text.contains(needle)));
     requests
 }
 
 /// How hard the model is told to think.
-fn effort(request: &Request) -> Value {
+pub(crate) fn effort(request: &Request) -> Value {
     let body = &request.body;
     match &body["output_config"]["effort"] {
         Value::Null => body["thinking"]["budget_tokens"].clone(),
@@ -37,7 +37,7 @@ fn effort(request: &Request) -> Value {
 }
 
 /// The same for effort high and low, as each harness says it.
-fn words(harness: &str) -> [Value; 2] {
+pub(crate) fn words(harness: &str) -> [Value; 2] {
     match harness {
         "claude" => [Value::from("high"), Value::from("low")],
         // Tokens for thinking.

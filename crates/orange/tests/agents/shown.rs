@@ -23,6 +23,7 @@ const CAPABILITIES: &[&str] = &[
     "headless",
     "headless-resume",
     "model-and-effort",
+    "phased",
 ];
 
 /// The last line of a test that has shown a capability of a harness (`claude` or `pi`), so that only one that passed

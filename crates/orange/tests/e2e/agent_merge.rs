@@ -41,9 +41,31 @@ fn a_live_worker_and_its_slot() {
     assert!(shop.join("new.txt").exists());
     assert!(env.windows().is_empty(), "{:?}", env.windows());
     env.is_parked(&slot, &env.git(&shop, &["rev-parse", "main"]));
-    env.git(&shop, &["rev-parse", "--verify", "refs/heads/staysalive"]);
+    assert_eq!(env.git(&shop, &["branch", "--list", "staysalive"]), "");
     assert_eq!(env.field(&task, "workspace"), "null");
     assert_eq!(env.count(&task, "agent.crashed"), 0);
+}
+
+#[test]
+fn a_kill_between_saving_its_branch_and_deleting_it() {
+    let env = Agents::new();
+    let task = env.start("Stays alive", STAYS);
+    env.until_status(&task, "reviewing");
+    let killed = env
+        .foreign(program().to_str().unwrap())
+        .args(["task", "merge", &task.id])
+        .env("ORANGE_CRASH_AT", "branch.saved")
+        .current_dir(env.shop())
+        .output()
+        .unwrap();
+    assert_eq!(killed.status.code(), None);
+    env.say(&["task", "merge", &task.id]).ok();
+    let shop = env.shop();
+    assert_eq!(env.git(&shop, &["branch", "--list", "staysalive"]), "");
+    let below = format!("refs/orange/rescue/{}", task.id);
+    let rescues = env.git(&shop, &["for-each-ref", "--format=%(subject)", &below]);
+    let of_branch = rescues.lines().filter(|line| line.contains("its branch"));
+    assert_eq!(of_branch.count(), 1, "{rescues}");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn moves_that_the_table_does_not_have() {
     ");
     assert_snapshot!(env.move_to(&task, "purple"), @r#"
     ------- stderr -------
-    error: --status: "purple" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+    error: --status: "purple" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled, created, classifying, planned, running, blocked, paused, completed, finalizing, failed, finished
     hint: for usage, run `orange task update --help`
     [exit status: 2]
     "#);

@@ -201,9 +201,9 @@ fn words_outside_a_closed_set_are_refused_with_the_allowed_ones() {
     hint: for usage, run `orange new --help`
     [exit status: 2]
     "#);
-    assert_snapshot!(env.orange(["new", "Unknown", "--workflow", "phased"]), @r#"
+    assert_snapshot!(env.orange(["new", "Unknown", "--workflow", "waterfall"]), @r#"
     ------- stderr -------
-    error: --workflow: "phased" is not a workflow; allowed: interactive
+    error: --workflow: "waterfall" is not a workflow; allowed: interactive, phased
     hint: for usage, run `orange new --help`
     [exit status: 2]
     "#);

@@ -265,7 +265,7 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
         .unwrap();
     assert_snapshot!(env.orange(["new", "Too old"]), @"
     ------- stderr -------
-    error: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 5)
+    error: [HOME]/orange.db was written by a newer version of orange (schema 999, this one knows 6)
     hint: upgrade orange; nothing was changed
     [exit status: 1]
     ");
@@ -299,7 +299,7 @@ fn an_orange_db_of_an_older_version_is_copied_and_brought_up_to_date() {
     let path = env.home().join("orange.db");
     Connection::open(&path)
         .unwrap()
-        .execute_batch("DROP TABLE consents; DROP TABLE notifications; DROP TABLE secrets; DROP TABLE journal_seals; DROP TABLE environments; DROP TABLE permissions; PRAGMA user_version = 1")
+        .execute_batch("DROP TABLE consents; DROP TABLE notifications; DROP TABLE secrets; DROP TABLE journal_seals; DROP TABLE environments; DROP TABLE permissions; DROP TABLE plans; DROP TABLE executions; DROP TABLE phases; DROP TABLE iterations; DROP TABLE gate_decisions; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 1")
         .unwrap();
     assert_eq!(env.create(["The fourth"]).key, "TASK-004");
     let number = |path: &Path, question: &str| -> u32 {
@@ -308,9 +308,9 @@ fn an_orange_db_of_an_older_version_is_copied_and_brought_up_to_date() {
             .query_row(question, [], |row| row.get(0))
             .unwrap()
     };
-    assert_eq!(number(&path, "PRAGMA user_version"), 5);
+    assert_eq!(number(&path, "PRAGMA user_version"), 6);
     assert_eq!(number(&path, "SELECT count(*) FROM consents"), 0);
-    let before = env.home().join("orange.db.before-v5");
+    let before = env.home().join("orange.db.before-v6");
     assert_eq!(number(&before, "PRAGMA user_version"), 1);
     assert_eq!(number(&before, "SELECT last_key FROM key_counters"), 3);
 }

@@ -69,8 +69,9 @@ fn the_first_that_is_installed_works_and_the_task_keeps_it() {
         .ok()
         .says("not set: first installed (opencode)");
     let setting = env.say(&["config", "show", "--json"]).ok().json();
-    let first = &setting["settings"][0];
-    assert_eq!(first["key"], "agents.harness");
+    let all = setting["settings"].as_array().unwrap();
+    let first = all.iter().find(|row| row["key"] == "agents.harness");
+    let first = first.unwrap();
     assert_eq!(
         (&first["value"], &first["chosen"]),
         (&json!(null), &json!("opencode"))

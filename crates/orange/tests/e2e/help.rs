@@ -25,19 +25,31 @@ fn commands_in_groups_and_topics() {
       attach          Go to a task's tmux session
       send            Send a message to a task's agent
       diff            Show what a task changed
-      request-changes Send a reviewed task back to its worker (reviewing → working)
+      request-changes Send a task back to be changed, with what is to be different
       merge           Merge a task's work into its target, and end the task
       cancel          Give a task up; its branch and its text stay
       status          Tell in one line how things stand, for a shell prompt or tmux
       search          Find tasks by what is said in them: summaries, bodies,
-                      histories
+                      histories, transcripts
 
     Tasks:
       task            Create, inspect and move tasks
-      run             Start tasks that nothing holds back
+      run             Run a phased task, or start every task that nothing holds back
       wait            Wait until a task needs you, is reviewed or is done
       respawn         Start an agent again that is gone
       watch           Watch over all agents, and print what happens
+
+    Phased tasks:
+      plan            Look at the plan of a phased task and change it
+      transcript      Show what was said in an iteration of a phase
+      pause           Stop executing a task; what its agent left is committed
+      resume          Go on executing a task that was paused
+      retry           Try a phase again that has failed
+      skip            Leave a phase of the plan out
+      rewind          Go back to a phase: it and those after it begin again
+      approve         Accept what a phase did; the task goes on
+      reject          Have a phase done again: its agent is told what is to be
+                      different
 
     Projects and workspaces:
       project         Register repositories and look at them

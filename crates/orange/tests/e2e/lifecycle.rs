@@ -182,10 +182,10 @@ fn from_pending_to_done_by_hand() {
       moved since review, to [HASH]
 
     hooks of reviewing → done
-      end its agents                   completed
-      give the slot back               completed
-      see to its branch on the remote  completed
-      look at the queue                completed
+      end its agents                             completed
+      give the slot back                         completed
+      see to its branch, here and on the remote  completed
+      look at the queue                          completed
 
     ## Plan
 

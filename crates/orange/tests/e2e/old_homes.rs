@@ -230,6 +230,12 @@ const NEWER_EVENTS: &[&str] = &[
     "review.passed",
     "review.failed",
     "message",
+    "plan.written",
+    "phase.changed",
+    "iteration.started",
+    "iteration.ended",
+    "gate.decided",
+    "task.rewound",
 ];
 
 #[test]

@@ -89,7 +89,7 @@ fn agreed_once_and_for_exactly_these_commands() {
 #[test]
 fn a_program_gets_it_as_json() {
     let env = with_commands(COMMANDS);
-    assert_snapshot!(without_hash(&env, trust(&env, &["--yes", "--json"])), @r#"{"project":"shop","commit":"[HEAD]","commands":{"setup":["make ready","echo one\necho two"],"teardown":["make clean"],"verify":[]},"claude_files":[],"trusted":true,"message":"agreed to the commands of project shop at [SHORT]"}"#);
+    assert_snapshot!(without_hash(&env, trust(&env, &["--yes", "--json"])), @r#"{"project":"shop","commit":"[HEAD]","commands":{"setup":["make ready","echo one\necho two"],"teardown":["make clean"],"verify":[],"lint":[],"coverage":[],"plans":[]},"claude_files":[],"trusted":true,"message":"agreed to the commands of project shop at [SHORT]"}"#);
     let revoked = trust(&env, &["--revoke", "--json"]).ok().json();
     assert_eq!(
         (&revoked["revoked"], &revoked["trusted"]),

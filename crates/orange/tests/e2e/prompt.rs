@@ -31,6 +31,15 @@ fn list_says_when_each_is_used() {
     respawn-agent-review   built-in  a worker is started again in agent-review
     respawn-reviewing      built-in  a worker is started again in reviewing
     respawn-stuck          built-in  an agent is started again in stuck
+    phase-research         built-in  an iteration of a phase of type research begins
+    phase-spec             built-in  an iteration of a phase of type spec begins
+    phase-design           built-in  an iteration of a phase of type design begins
+    phase-implement        built-in  an iteration of a phase of type implement begins
+    phase-review           built-in  an iteration of a phase of type review begins
+    phase-docs             built-in  an iteration of a phase of type docs begins
+    phase-test             built-in  an iteration of a phase of type test begins
+    phase-validate         built-in  an iteration of a phase of type validate begins
+    classify               built-in  a phased task without a weight is to run
     ");
     // The same where there is no project, no commit, or not even a home.
     let elsewhere = TestEnvironment::empty();
@@ -108,7 +117,7 @@ fn json_has_the_noun_as_its_key() {
     let text = prompt["text"].as_str().unwrap();
     assert!(text.starts_with("Your turn ended"), "{text}");
     let list = env.orange(["prompt", "list", "--json"]).ok().json();
-    assert_eq!(list["prompts"].as_array().unwrap().len(), 17);
+    assert_eq!(list["prompts"].as_array().unwrap().len(), 26);
     assert_eq!(list["unknown_files"].as_array().unwrap().len(), 0);
 }
 

@@ -27,7 +27,7 @@ impl Machine {
             let real = folders.find_map(|folder| Some(folder.join(name)).filter(|it| it.exists()));
             symlink(real.unwrap(), machine.programs.join(name)).unwrap();
         }
-        for name in ["zsh", "fish", "man", "mandoc", "cargo"] {
+        for name in ["zsh", "fish", "man", "mandoc", "cargo", "jq"] {
             machine.program(name, "exit 0");
         }
         machine.program("id", &format!("echo {number}"));

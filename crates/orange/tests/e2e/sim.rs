@@ -2,6 +2,7 @@
 
 mod faults;
 mod headless;
+mod phases;
 mod stage;
 mod tasks;
 

@@ -39,7 +39,7 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--status", "plannig"]), @r#"
     ------- stderr -------
-    error: --status: "plannig" is not a status; did you mean planning? allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+    error: --status: "plannig" is not a status; did you mean planning? allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled, created, classifying, planned, running, blocked, paused, completed, finalizing, failed, finished
     hint: for usage, run `orange task update --help`
     [exit status: 2]
     "#);
@@ -57,7 +57,7 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["prompt", "show", "reviwer"]), @r#"
     ------- stderr -------
-    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck
+    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck, phase-research, phase-spec, phase-design, phase-implement, phase-review, phase-docs, phase-test, phase-validate, classify
     hint: for usage, run `orange prompt show --help`
     [exit status: 2]
     "#);
@@ -114,12 +114,12 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
         .fails_with(2)
         .says("did you mean `orange ls --status done`?");
     env.orange(["run", "TASK-001"])
-        .fails_with(2)
-        .says("hint: `orange spawn TASK-001` starts one task");
+        .fails_with(3)
+        .says("hint: start it: `orange spawn TASK-001`");
     assert_snapshot!(env.orange(["run"]), @"
     ------- stderr -------
     error: no task is named
-    hint: `orange run --ready` starts what nothing holds back (TASK-001); `orange spawn ID` starts one
+    hint: `orange run --ready` starts what nothing holds back (TASK-001); `orange spawn ID` starts one, `orange run ID` a phased one
     [exit status: 2]
     ");
     // Another number is another task, not a slip.

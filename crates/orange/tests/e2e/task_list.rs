@@ -185,7 +185,7 @@ fn unknown_words_are_refused() {
     let env = several();
     assert_snapshot!(env.orange(["ls", "--status", "sleeping"]), @r#"
     ------- stderr -------
-    error: --status: "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled
+    error: --status: "sleeping" is not a status; allowed: pending, planning, clarification, working, agent-review, reviewing, stuck, delegated, done, cancelled, created, classifying, planned, running, blocked, paused, completed, finalizing, failed, finished
     hint: for usage, run `orange ls --help`
     [exit status: 2]
     "#);

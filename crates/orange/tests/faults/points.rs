@@ -69,6 +69,7 @@ const OF_AGENTS_AND_GC: &[&str] = &[
     "exit.advanced",
     "exit.counted",
     "adopted.started",
+    "branch.saved",
     "dashboard.key",
     "message.journalled",
     "verify.requested",
@@ -84,13 +85,36 @@ const OF_AGENTS_AND_GC: &[&str] = &[
     "revive.checked-out",
 ];
 
+/// Points of executors and of what people say to phased tasks: `e2e/phased_kills.rs` kills at each of them.
+const OF_EXECUTIONS: &[&str] = &[
+    "answer.stored",
+    "change.moved",
+    "changes.stored",
+    "decision.moved",
+    "execution.advanced",
+    "execution.checked",
+    "execution.checkpoint",
+    "execution.committed",
+    "execution.journalled",
+    "execution.opened",
+    "execution.spent",
+    "executor.decided",
+    "gate.stored",
+    "orphan.moved",
+    "rewind.moved",
+    "rewind.saved",
+    "rewind.stored",
+];
+
 /// Where these points are killed at, with real windows and real checks.
 const IN_E2E: &[&str] = &[
     "adopted_sessions.rs",
     "agent_crash_points.rs",
+    "agent_merge.rs",
     "dashboard/leaving.rs",
     "doctor_workspaces.rs",
     "gc.rs",
+    "phased_kills.rs",
     "slot_races.rs",
     "verify_kills.rs",
     "verify_return.rs",
@@ -118,7 +142,8 @@ fn in_the_code() -> Vec<String> {
 }
 
 fn listed() -> Vec<&'static str> {
-    let mut listed = [OF_EVERY_COMMAND, OF_MERGES, OF_AGENTS_AND_GC].concat();
+    let all = [OF_EVERY_COMMAND, OF_MERGES, OF_AGENTS_AND_GC, OF_EXECUTIONS];
+    let mut listed = all.concat();
     listed.sort_unstable();
     listed
 }
@@ -133,11 +158,11 @@ fn every_crash_point_is_in_the_code_once_and_in_the_list() {
 }
 
 #[test]
-fn what_kills_at_the_points_of_agents_and_gc_names_each_of_them() {
+fn what_kills_at_the_points_of_agents_executions_and_gc_names_each_of_them() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e");
     let read = |name: &&str| fs::read_to_string(folder.join(name)).unwrap();
     let tests: String = IN_E2E.iter().map(read).collect();
-    for point in OF_AGENTS_AND_GC {
+    for point in [OF_AGENTS_AND_GC, OF_EXECUTIONS].concat() {
         assert!(tests.contains(&format!("\"{point}\"")), "{point}");
     }
 }

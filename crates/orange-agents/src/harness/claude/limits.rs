@@ -5,11 +5,13 @@ use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
 use jiff::{Span, Zoned};
 use orange_core::Timestamp;
+use orange_sys::file_end::file_end;
 use serde_json::Value;
-use std::fs;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// So many bytes at the end of a transcript are searched for an error.
+const TRANSCRIPT_END: u64 = 64 * 1024;
 
 /// How long claude may take to write down an error, and how old one is that a hook tells of.
 const WRITING: Duration = Duration::from_secs(2);
@@ -30,7 +32,8 @@ pub(super) fn with_limit(mut signal: Signal) -> Signal {
 pub(super) fn limit_in(transcript: &Path) -> Option<Timestamp> {
     let deadline = Instant::now() + WRITING;
     loop {
-        let error = tail(transcript).and_then(|text| last_error(&text, Timestamp::now()));
+        let error = file_end(transcript, TRANSCRIPT_END)
+            .and_then(|text| last_error(&text, Timestamp::now()));
         if error.is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(20));
             continue;
@@ -53,7 +56,7 @@ fn last_error(text: &str, now: Timestamp) -> Option<Value> {
 
 /// When a usage limit ends, as a message says it: `… resets 8:31pm (UTC)`, `… resets Nov 20, 3pm (Europe/Berlin)`. Claude
 /// tells the time of the machine that it runs on, and that is `now`'s.
-fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
+pub(super) fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
     let (_, rest) = text.split_once("resets ")?;
     let (when, zone) = rest.split_once('(').unwrap_or((rest, ""));
     let zone = if zone.starts_with("UTC)") {
@@ -95,18 +98,6 @@ fn limit_in_words(text: &str, now: &Zoned) -> Option<Timestamp> {
         past if past <= now.timestamp() => at(date.checked_add(step).ok()?),
         until => Some(until),
     }
-}
-
-/// The end of a file, which may be long.
-fn tail(path: &Path) -> Option<String> {
-    const LENGTH: u64 = 64 * 1024;
-    let mut file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LENGTH)))
-        .ok()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -21,6 +21,34 @@ export default function (pi: any) {
     process.stderr.write(`orange: ${JSON.stringify({ type: "earlier-usage", usage })}\n`);
   });
 
+  // pi tells of answers that are none without their headers, and those say until when a limit lasts.
+  const moment = (value: string | null) => {
+    if (!value) return undefined;
+    const span = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(value);
+    const number = Number(value);
+    let at = Date.parse(value);
+    if (number > 1e12) at = number;
+    else if (number > 1e9) at = number * 1000;
+    else if (number >= 0) at = Date.now() + number * 1000;
+    else if (span) at = Date.now() + (Number(span[1] ?? 0) * 3600 + Number(span[2] ?? 0) * 60 + Number(span[3] ?? 0)) * 1000;
+    return Number.isFinite(at) ? new Date(at).toISOString() : undefined;
+  };
+  const headers = [
+    "anthropic-ratelimit-unified-reset",
+    "retry-after",
+    "x-ratelimit-reset",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-reset-tokens",
+  ];
+  const fetchAsEver = globalThis.fetch;
+  globalThis.fetch = async (...request: Parameters<typeof fetch>) => {
+    const response = await fetchAsEver(...request);
+    const found = headers.map((name) => moment(response.headers.get(name))).find((at) => at);
+    const until = response.status === 429 ? found : undefined;
+    process.stderr.write(`orange: ${JSON.stringify({ type: "limit", until })}\n`);
+    return response;
+  };
+
   // Where a path leads, also one of a file that is not there yet.
   const real = (path: string): string => {
     try {

@@ -61,7 +61,7 @@ pub(super) fn named(name: &str, orange: &Path) -> Option<Harness> {
         name: name.to_owned(),
         program: orange.to_string_lossy().into_owned(),
         arguments,
-        ..built_in(list::named(SIM)?)
+        ..built_in(list::named(SIM)?, None)
     })
 }
 

@@ -10,6 +10,7 @@ mod values;
 
 use crate::choice;
 use crate::task::Status;
+use crate::work::plan::PhaseKind;
 use crate::workflow::Prompt;
 pub use missing::missing;
 pub use template::{Problem, PromptError, Template};
@@ -55,6 +56,15 @@ prompts! {
     RespawnAgentReview = "respawn-agent-review", "a worker is started again in agent-review";
     RespawnReviewing = "respawn-reviewing", "a worker is started again in reviewing";
     RespawnStuck = "respawn-stuck", "an agent is started again in stuck";
+    PhaseResearch = "phase-research", "an iteration of a phase of type research begins";
+    PhaseSpec = "phase-spec", "an iteration of a phase of type spec begins";
+    PhaseDesign = "phase-design", "an iteration of a phase of type design begins";
+    PhaseImplement = "phase-implement", "an iteration of a phase of type implement begins";
+    PhaseReview = "phase-review", "an iteration of a phase of type review begins";
+    PhaseDocs = "phase-docs", "an iteration of a phase of type docs begins";
+    PhaseTest = "phase-test", "an iteration of a phase of type test begins";
+    PhaseValidate = "phase-validate", "an iteration of a phase of type validate begins";
+    Classify = "classify", "a phased task without a weight is to run";
 }
 
 impl PromptName {
@@ -69,6 +79,21 @@ impl PromptName {
         }
     }
 
+    /// What an agent is told in a phase of this type; None for one that has no turns.
+    pub fn for_phase(kind: PhaseKind) -> Option<PromptName> {
+        match kind {
+            PhaseKind::Research => Some(PromptName::PhaseResearch),
+            PhaseKind::Spec => Some(PromptName::PhaseSpec),
+            PhaseKind::Design => Some(PromptName::PhaseDesign),
+            PhaseKind::Implement => Some(PromptName::PhaseImplement),
+            PhaseKind::Review => Some(PromptName::PhaseReview),
+            PhaseKind::Docs => Some(PromptName::PhaseDocs),
+            PhaseKind::Test => Some(PromptName::PhaseTest),
+            PhaseKind::Validate => Some(PromptName::PhaseValidate),
+            PhaseKind::Finalize => None,
+        }
+    }
+
     /// What a live worker is told when its task leaves this status and the table says to notify it. A review can end by
     /// its verdict or by a check that failed.
     pub fn for_notice(from: Status, by_check: bool) -> Option<PromptName> {
@@ -80,10 +105,38 @@ impl PromptName {
         }
     }
 
-    /// Where a repository may put its own text.
-    pub fn path(self) -> String {
-        format!("{FOLDER}/{self}.md")
+    /// Where a repository may have its own text: the first of these files that is there counts. `folder` is what
+    /// `prompts.directory` says; `template` is the prompt that a plan names, such as `prompts/spec.md`.
+    pub fn paths(self, folder: &str, template: Option<&str>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        // Only a name is taken from it: the folder is for the settings to say.
+        let file = template.and_then(|path| path.rsplit('/').next());
+        let wanted = file.and_then(|file| file.strip_suffix(".md"));
+        if let Some(wanted) = wanted.filter(|name| is_plain(name)) {
+            let short = wanted.strip_prefix(PHASE).unwrap_or(wanted);
+            names.extend([format!("{PHASE}{short}"), short.to_owned()]);
+        }
+        names.push(self.to_string());
+        names.extend(self.as_str().strip_prefix(PHASE).map(str::to_owned));
+        let mut paths: Vec<String> = Vec::new();
+        for folder in [folder, FOLDER] {
+            for name in &names {
+                let path = format!("{folder}/{name}.md");
+                if !paths.contains(&path) {
+                    paths.push(path);
+                }
+            }
+        }
+        paths
     }
+}
+
+/// The names of phases' prompts begin so; a file may leave it out.
+const PHASE: &str = "phase-";
+
+fn is_plain(name: &str) -> bool {
+    let is_letter = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ' ');
+    !name.is_empty() && name.chars().all(is_letter)
 }
 
 /// The folder of a repository's own prompts.

@@ -5,11 +5,14 @@ use crate::gate::Gate;
 use crate::merge::Strategy;
 use crate::task::Status;
 use crate::workflow::Role;
+use crate::workflow::phased::reason as phased;
 use crate::{Action, TaskName, Text, text};
 
 /// What a task waits for, or what brought it where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
+    /// Of the phased workflow.
+    Phased(phased::Reason),
     Unregistered(String),
     /// `refused`: what keeps it from being started again.
     AgentGone {
@@ -129,6 +132,7 @@ impl Reason {
     /// The reason as the end of a sentence about the task.
     pub fn text(&self, task: &TaskName) -> Text {
         let words = match self {
+            Reason::Phased(reason) => return reason.text(task),
             Reason::Unregistered(project) => format!(
                 "its project {project} is not registered, so nothing can be done in its repository"
             ),

@@ -54,6 +54,7 @@ pub const STATUSES: &[StatusInfo] = &[
 pub static INTERACTIVE: Workflow = Workflow {
     name: NAME,
     crash_limit: 2,
+    has_plans: false,
     statuses: STATUSES,
     creations: &[
         Creation::new(S::Pending, false, &[]),

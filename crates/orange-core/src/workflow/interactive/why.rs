@@ -9,7 +9,9 @@ use crate::machine::{Facts, Situation, meets, open_links};
 use crate::merge::Strategy;
 use crate::naming::one_line;
 use crate::task::{Queue, Status, Task};
-use crate::workflow::Condition;
+use crate::workflow::phased;
+use crate::workflow::phased::why::Execution;
+use crate::workflow::{Condition, Workflow};
 use crate::{Action, TaskName, Text};
 
 /// The answer to `task why`.
@@ -25,7 +27,7 @@ pub struct Why {
 }
 
 impl Why {
-    fn waits(reason: Reason, next: Action) -> Why {
+    pub(crate) fn waits(reason: Reason, next: Action) -> Why {
         Why {
             next: Some(next),
             ..Why::over(reason)
@@ -40,14 +42,14 @@ impl Why {
         }
     }
 
-    fn needs_you(reason: Reason, next: Action) -> Why {
+    pub(crate) fn needs_you(reason: Reason, next: Action) -> Why {
         Why {
             needs_human: true,
             ..Why::waits(reason, next)
         }
     }
 
-    fn over(reason: Reason) -> Why {
+    pub(crate) fn over(reason: Reason) -> Why {
         Why {
             reason,
             next: None,
@@ -104,6 +106,8 @@ pub struct Surroundings<'a> {
     pub without_work: bool,
     /// What the last check came to, where it failed and its base does not fail too.
     pub failed_check: Option<String>,
+    /// How far a phased task is.
+    pub execution: Execution,
 }
 
 /// Why a start of the agent would be refused, and what helps.
@@ -130,6 +134,12 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         let project = task.project.clone();
         let next = Action::add_project(None, project.clone());
         return Why::needs_you(Reason::Unregistered(project), next);
+    }
+    if !Workflow::named(task.workflow).has(task.status) {
+        return Why::over(Reason::NotOfThisWorkflow {
+            status: task.status,
+            workflow: task.workflow.to_string(),
+        });
     }
     if task.status == Status::AgentReview
         && gate::verdict(situation.body) == Some(Verdict::Pass)
@@ -162,7 +172,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         _ => {}
     }
     match task.status {
-        Status::Pending => pending(situation, around),
+        Status::Pending => not_started(situation, around),
         Status::Planning => artifact(situation, Gate::Plan, move_to(Status::Working), None),
         Status::Clarification => match &around.agent {
             Agent::None | Agent::Alive { .. } => {
@@ -183,7 +193,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             artifact(situation, Gate::Handoff, next, failed_check)
         }
         Status::AgentReview => in_review(situation, around, &move_to),
-        Status::Reviewing => reviewing(task, around),
+        Status::Reviewing => decision(task, around),
         Status::Stuck => {
             let next = Action::answer_in_words(task.name());
             Why::needs_you(Reason::Stuck(stuck(task, around)), next)
@@ -200,10 +210,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         | Status::Completed
         | Status::Finalizing
         | Status::Finished
-        | Status::Failed => Why::over(Reason::NotOfThisWorkflow {
-            status: task.status,
-            workflow: task.workflow.to_string(),
-        }),
+        | Status::Failed => phased::why::why(situation, around),
     }
 }
 
@@ -260,7 +267,8 @@ fn round(situation: Situation<'_>, around: &Surroundings<'_>) -> Round {
     }
 }
 
-fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
+/// A task that nothing has begun for.
+pub(crate) fn not_started(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let in_its_way = in_the_way_of_a_start(situation, around);
     if in_its_way.needs_human || task.is_queued() {
@@ -270,14 +278,32 @@ fn pending(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Queue::Backlog => Reason::Backlog {
             starts: task.queued_at.is_some(),
         },
-        Queue::Active => Reason::NotStarted {
-            adopted: around.adopted,
-            besides: Some(in_its_way.reason)
-                .filter(|reason| *reason != Reason::Queued)
-                .map(Box::new),
-        },
+        Queue::Active => {
+            let besides = Some(in_its_way.reason).filter(|reason| *reason != Reason::Queued);
+            let besides = besides.map(Box::new);
+            if Workflow::named(task.workflow).has_plans {
+                Reason::Phased(phased::reason::Reason::NotRun {
+                    weight_known: task.weight.is_some(),
+                    besides,
+                })
+            } else {
+                Reason::NotStarted {
+                    adopted: around.adopted,
+                    besides,
+                }
+            }
+        }
     };
-    Why::waits(reason, Action::spawn(task.name(), false))
+    Why::waits(reason, start(task, false))
+}
+
+/// What starts it.
+fn start(task: &Task, force: bool) -> Action {
+    if Workflow::named(task.workflow).has_plans {
+        Action::run(task.name(), force)
+    } else {
+        Action::spawn(task.name(), force)
+    }
 }
 
 /// What keeps a task from starting, whether or not it is to start by itself.
@@ -323,11 +349,10 @@ fn in_the_way_of_a_start(situation: Situation<'_>, around: &Surroundings<'_>) ->
         let next = Action::trust(&task.project, None);
         return Why::needs_you(Reason::Untrusted(what), next);
     }
-    let spawn = |force: bool| Action::spawn(task.name(), force);
     if let Some(what) = around.limit.clone() {
-        return Why::waits(Reason::Limit(what), spawn(true));
+        return Why::waits(Reason::Limit(what), start(task, true));
     }
-    Why::waits(Reason::Queued, spawn(false))
+    Why::waits(Reason::Queued, start(task, false))
 }
 
 fn in_review(
@@ -347,7 +372,8 @@ fn in_review(
     }
 }
 
-fn reviewing(task: &Task, around: &Surroundings<'_>) -> Why {
+/// The work is ready, and a person decides about it.
+pub(crate) fn decision(task: &Task, around: &Surroundings<'_>) -> Why {
     let target = around.target.to_owned();
     let request = |text: String| Action::request_changes(task.name(), text);
     if let Some(conflicts) = around.conflicts.clone() {

@@ -6,7 +6,7 @@ use crate::call::Call;
 use crate::error::Result;
 use crate::git::branches::refs_below;
 use crate::git::rescue::refs::ROOT;
-use crate::git::{locks, worktree};
+use crate::git::{checkpoint, locks, worktree};
 use crate::maintenance::doctor::some_of;
 use crate::maintenance::every_task;
 use crate::projects::Project;
@@ -15,7 +15,7 @@ use crate::workspaces::{slot_number, verify_slot};
 use crate::{rescue, trash};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -92,6 +92,7 @@ fn check_locks(common: &Path, report: &mut Report) {
 fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut Report) {
     let name = &project.name;
     let (mut branches, mut rescues, mut foreign) = (Vec::new(), HashSet::new(), Vec::new());
+    let mut checkpoints = BTreeSet::new();
     for reference in refs {
         if let Some(branch) = reference.strip_prefix("refs/heads/") {
             if !known.branches.contains(&(name.clone(), branch.to_owned())) {
@@ -101,6 +102,10 @@ fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut 
             let of_slot = slot_number(name, &task).is_some() || task == verify_slot(name);
             if !of_slot && !known.ids.contains(&task) {
                 rescues.insert(task);
+            }
+        } else if let Some(task) = checkpoint::task_of(reference) {
+            if !known.ids.contains(task) {
+                checkpoints.insert(task.to_owned());
             }
         } else if !reference.starts_with(ROOT) {
             foreign.push(reference.clone());
@@ -125,6 +130,15 @@ fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut 
             counted(tasks.len(), "task"),
             some_of(&tasks),
             Action::clean_up()
+        ));
+    }
+    if !checkpoints.is_empty() {
+        let tasks: Vec<String> = checkpoints.into_iter().collect();
+        let root = checkpoint::ROOT;
+        report.note(format!(
+            "project {name}: checkpoints of {} that are gone, below {root}: {}; where no other home has these tasks, git update-ref -d removes each",
+            counted(tasks.len(), "task"),
+            some_of(&tasks),
         ));
     }
     if !foreign.is_empty() {

@@ -3,6 +3,7 @@
 
 use crate::call::{self, Call};
 use crate::error::Result;
+use crate::git::checkpoint;
 use crate::maintenance::gc::{self, Item, Kind, Swept, if_there, remove_folder};
 use crate::rescue::{self, RAW};
 use crate::store::{Place, history_in, make_folder};
@@ -61,7 +62,7 @@ pub(crate) fn sweep_trash(call: &Call, remove: bool) -> Result<Swept> {
             Some(_project) => {
                 let gone = remove_trashed(call, &folder);
                 if let (Ok(()), Some(task)) = (&gone, task) {
-                    forget_rows_of(call, &task.id);
+                    forget_what_is_kept_of(call, &place.project, &task.id);
                 }
                 swept.note(item, if_there(gone));
             }
@@ -109,8 +110,8 @@ fn deleted_at(folder: &Path) -> Option<Timestamp> {
     deleted.map(|event| event.timestamp)
 }
 
-/// Forgets the seals and the rules of a task that was removed for good, unless there is another copy of it.
-fn forget_rows_of(call: &Call, id: &str) {
+/// Forgets what orange.db and the repository have of a task that was removed for good, unless there is another copy of it.
+fn forget_what_is_kept_of(call: &Call, project: &str, id: &str) {
     let mut trash = task_folders(&call.store.trash()).into_iter();
     let in_trash = trash.any(|folder| trash::task_in(&folder).is_some_and(|task| task.id == id));
     let known = call.index().and_then(|index| index.by_id_prefix(id));
@@ -120,10 +121,17 @@ fn forget_rows_of(call: &Call, id: &str) {
     }
     let forgotten = call.with_database(|database| {
         database.forget_journal_seal(id)?;
+        database.forget_phased(id)?;
         database.forget_rules_of_task(id)
     });
     if let Err(error) = forgotten {
-        tracing::warn!(%error, "the seals or rules of a removed task are still remembered");
+        tracing::warn!(%error, "what orange.db has of a removed task is still there");
+    }
+    let project = call.project_of(project);
+    let repository = project.filter(|project| project.path.is_dir());
+    let forgotten = repository.map(|project| checkpoint::forget(&project.path, id));
+    if let Some(Err(error)) = forgotten {
+        tracing::warn!(%error, "checkpoints of a removed task are still there");
     }
 }
 

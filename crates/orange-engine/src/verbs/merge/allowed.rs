@@ -76,7 +76,7 @@ pub(crate) fn mergeable(task: &Task) -> Result<()> {
             IllegalTransition,
             "{label} is {status}: there is no work to merge yet"
         )
-        .hint(text!("start it: {}", Action::spawn(task.name(), false)))),
+        .hint(text!("start it: {}", crate::execution::how_to_start(task)))),
         _ => Ok(()),
     }
 }

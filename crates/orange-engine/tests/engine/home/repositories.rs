@@ -75,9 +75,15 @@ impl TestHome {
     /// The newest rescue of a task; the text of one of its files, if it has it.
     pub(crate) fn rescued(&self, repository: &Path, task: &TestTask, file: &str) -> Option<String> {
         let below = format!("refs/orange/rescue/{}", task.id);
-        let names = ["for-each-ref", "--sort=-refname", "--format=%(refname)"];
+        let format = "--format=%(refname) %(subject)";
+        let names = ["for-each-ref", "--sort=-refname", format];
         let refs = self.git(repository, &[&names[..], &[&below]].concat());
-        self.file_at(repository, refs.lines().next()?, file)
+        // That of the deleted branch has nothing but what was merged.
+        let mut refs = refs
+            .lines()
+            .filter(|line| !line.ends_with("after the merge"));
+        let (name, _) = refs.next()?.split_once(' ')?;
+        self.file_at(repository, name, file)
     }
 
     /// A file of a commit.

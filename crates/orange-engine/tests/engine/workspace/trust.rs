@@ -129,3 +129,44 @@ fn consent_of_one_project_is_none_of_another() {
     );
     assert!(!consents::is_trusted(&call, "shop", &rules.foreign).unwrap());
 }
+
+#[test]
+fn commands_of_phases_are_agreed_to_apart_from_workspaces_and_checks() {
+    let world = World::new();
+    world.write(
+        ".orange/config.yaml",
+        "verify: {lint: make lint, coverage: make cover}\nweights:\n  plans:\n    small:\n      - name: implement\n        \
+         completion_criteria: [{command: make hack}]\n        mcp_servers:\n          odd: {command: npx, args: [odd]}\n",
+    );
+    let commit = world.commit();
+    let home = world.root().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("config.yaml"), "verify: {lint: mine}\n").unwrap();
+    let (call, project) = call(&world);
+    let rules = consents::repository_rules(&call, &project, &commit).unwrap();
+    assert_eq!(rules.lint, ["make lint", "mine"]);
+    assert_eq!(rules.foreign.coverage, ["make cover"]);
+    assert_eq!(
+        rules.foreign.plans,
+        ["make hack", "mcp server odd: \"npx\" \"odd\""]
+    );
+    // No workspace and no check waits for them.
+    let refusal = consents::untrusted(&call, &project, &rules).unwrap();
+    assert!(refusal.is_none());
+    assert!(!consents::is_trusted(&call, "shop", &rules.foreign).unwrap());
+    assert_eq!(rules.clone().without_foreign().lint, ["mine"]);
+    let offer = consents::offer(&call, "shop", None).unwrap();
+    trust::trust(&call, &offer).unwrap();
+    assert!(consents::is_trusted(&call, "shop", &rules.foreign).unwrap());
+    // Three parts: one that changes leaves the others agreed to.
+    world.write(
+        ".orange/config.yaml",
+        "verify: {lint: make other, coverage: make cover}\n",
+    );
+    let commit = world.commit();
+    let rules = consents::repository_rules(&call, &project, &commit).unwrap();
+    assert!(!consents::is_trusted(&call, "shop", &rules.foreign).unwrap());
+    let mut coverage = rules.foreign;
+    coverage.lint.clear();
+    assert!(consents::is_trusted(&call, "shop", &coverage).unwrap());
+}

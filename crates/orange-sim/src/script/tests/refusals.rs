@@ -37,6 +37,10 @@ fn what_is_no_script_is_refused_with_its_line() {
         "worker attempt x",
         "worker 2",
         "worker attempt 1 round 1",
+        "worker implement",
+        "executor implement test",
+        "executor attempt 1 iteration 1",
+        "executor test iteration",
     ] {
         refused(
             &format!("{key}: []\n"),

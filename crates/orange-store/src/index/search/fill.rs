@@ -6,11 +6,13 @@ use crate::index::line::Line;
 use crate::index::refresh::{self, each_line, is_settled, open_folder};
 use crate::index::{Stamp, answers};
 use crate::locks::{self, Rank};
-use crate::{Place, Store, journal, nanoseconds, stamp_at};
+use crate::{Place, Store, TRANSCRIPTS, journal, nanoseconds, stamp_at};
 use orange_core::Timestamp;
 use orange_core::history::History;
 use orange_core::search::{NEXT_EVENT, prepared, spoken};
+use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::task_file::{MAX_BYTES, salvage_body};
+use orange_sys::listing;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use rustix::fs::OFlags;
 use std::collections::HashMap;
@@ -22,6 +24,11 @@ use std::path::Path;
 /// So much is written at once: other commands wait for as long as that takes.
 const BATCH_TASKS: usize = 100;
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
+
+/// So much of one transcript is searched, and of all transcripts of a task, the newest first: a transcript may hold what an agent
+/// printed, whatever that was.
+const TRANSCRIPT_BYTES: usize = 256 * 1024;
+const TRANSCRIPTS_BYTES: usize = 4 * 1024 * 1024;
 
 /// A task as it is searched.
 #[derive(Default)]
@@ -35,6 +42,8 @@ struct Document {
     history: String,
     /// When and what each event of the history was, a line each.
     events: String,
+    /// Each behind a line with its name, which begins with [`NEXT_EVENT`].
+    transcripts: String,
 }
 
 impl Index {
@@ -46,7 +55,7 @@ impl Index {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for mut document in stale {
             document.read(&self.store);
-            bytes += document.body.len() + document.history.len();
+            bytes += document.body.len() + document.history.len() + document.transcripts.len();
             batch.push(document);
             if batch.len() >= BATCH_TASKS || bytes >= BATCH_BYTES {
                 write(connection, &batch, &[])?;
@@ -80,10 +89,15 @@ fn difference(
             .stamp
             .or_else(|| stamp(format!("{}/TASK.md", line.folder)));
         let journal = stamp(format!("{}/history.jsonl", line.folder));
+        let has_transcripts = line.status.parse().is_ok_and(may_have_transcripts);
+        let transcripts = has_transcripts
+            .then(|| stamp(format!("{}/{TRANSCRIPTS}", line.folder)))
+            .flatten();
+        let files = [file, journal, transcripts];
         let kept = taken.remove(line.folder);
         let is_same = kept.is_some_and(|(stamps, read_at)| {
-            let settled = |stamp: Option<Stamp>| stamp.is_none_or(|one| is_settled(one, read_at));
-            stamps == in_words(file, journal) && settled(file) && settled(journal)
+            let settled = |stamp: &Option<Stamp>| stamp.is_none_or(|one| is_settled(one, read_at));
+            stamps == in_words(files) && files.iter().all(settled)
         });
         if !is_same {
             stale.push(Document::of(&line));
@@ -92,13 +106,19 @@ fn difference(
     Ok((stale, taken.into_keys().collect()))
 }
 
-/// Both stamps as one text that is compared.
-fn in_words(file: Option<Stamp>, journal: Option<Stamp>) -> String {
+/// Whether a task in that status may have had agents whose turns were written down.
+fn may_have_transcripts(status: Status) -> bool {
+    let workflow = Task::standing_at(status, None).workflow;
+    workflow == WorkflowName::Phased || status.is_given_up()
+}
+
+/// The stamps of TASK.md, the journal and the folder of transcripts as one text that is compared.
+fn in_words(files: [Option<Stamp>; 3]) -> String {
     let word = |stamp: Option<Stamp>| match stamp {
         Some(Stamp { mtime, size, inode }) => format!("{mtime} {size} {inode}"),
         None => "-".to_owned(),
     };
-    format!("{} {}", word(file), word(journal))
+    files.map(word).join(" ")
 }
 
 impl Document {
@@ -117,21 +137,49 @@ impl Document {
     fn read(&mut self, store: &Store) {
         let place = store.place(&self.folder);
         self.read_at = nanoseconds(Timestamp::now());
-        self.stamps = in_words(stamp_at(&place.task_file()), stamp_at(&place.journal()));
+        let transcripts = place.path.join(TRANSCRIPTS);
+        let files = [place.task_file(), place.journal(), transcripts.clone()];
+        self.stamps = in_words(files.map(|path| stamp_at(&path)));
         (self.history, self.events) = said(&place);
-        self.body = prepared(&salvage_body(&beginning_of(&place.task_file())));
+        self.body = prepared(&salvage_body(&beginning_of(&place.task_file(), MAX_BYTES)));
+        self.transcripts = transcribed(&transcripts);
     }
 }
 
-/// A file's first megabytes; nothing if it is none, or a pipe that nobody writes to.
-fn beginning_of(path: &Path) -> Vec<u8> {
+/// The beginnings of the transcripts in a folder, the newest first.
+fn transcribed(folder: &Path) -> String {
+    let mut files: Vec<_> = listing::files(folder)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .filter_map(|path| Some((stamp_at(&path)?.mtime, path)))
+        .collect();
+    files.sort_by(|one, other| other.cmp(one));
+    let mut text = String::new();
+    for (_, path) in files {
+        if text.len() >= TRANSCRIPTS_BYTES {
+            break;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let said = beginning_of(&path, TRANSCRIPT_BYTES);
+        text.push(NEXT_EVENT);
+        text.push_str(&prepared(&name));
+        text.push('\n');
+        text.push_str(&prepared(&String::from_utf8_lossy(&said)));
+        text.push('\n');
+    }
+    text
+}
+
+/// So much of a file; nothing if it is none, or a pipe that nobody writes to.
+fn beginning_of(path: &Path, bytes: usize) -> Vec<u8> {
+    let most = bytes as u64;
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let mut bytes = Vec::new();
     if let Ok(file) = file
         && file.metadata().is_ok_and(|data| data.is_file())
     {
-        let _ = file.take(MAX_BYTES as u64).read_to_end(&mut bytes);
+        let _ = file.take(most).read_to_end(&mut bytes);
     }
     bytes
 }
@@ -177,14 +225,16 @@ fn write(
             ])?;
         transaction
             .prepare_cached(
-                "INSERT INTO search (rowid, summary, names, body, history) VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT INTO search (rowid, summary, names, body, history, transcripts)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
             .execute(params![
                 number,
                 document.summary,
                 document.names,
                 document.body,
-                document.history
+                document.history,
+                document.transcripts
             ])?;
     }
     transaction.commit()

@@ -149,7 +149,7 @@ fn files_stand_above_the_lines_of_a_narrow_screen() {
     assert_snapshot!(shown(&app), @r#"
      shop   nothing needs you · 1 of 10 agents · 1 of 5 workspaces · monitor starts
      shop:TASK-001 Add a login form  ★ reviewing
-     1 Timeline [2 Changes] 3 Screen  4 TASK.md  5 Agents
+     1 Timeline [2 Changes] 3 Screen  4 TASK.md  5 Agents  6 Phases
 
      [all] · since I looked · last turn · since review · uncommitted
      ! 1 commit since review  3 files +1252 −302 since main at e592c63
@@ -183,7 +183,7 @@ fn files_stand_beside_the_lines_of_a_wide_screen() {
     assert_snapshot!(shown(&app), @r#"
     shop   nothing needs you · 1 of 10 agents · 1 of 5 workspaces · monitor starts
     shop:TASK-001 Add a login form  ★ reviewing
-    1 Timeline [2 Changes] 3 Screen  4 TASK.md  5 Agents
+    1 Timeline [2 Changes] 3 Screen  4 TASK.md  5 Agents  6 Phases
 
     [all] · since I last looked · last turn · since the review · uncommitted
     ! 1 commit since review  3 files +1252 −302 since main at e592c63

@@ -37,6 +37,22 @@ const SITUATIONS: &[Situation] = &[
         app: || on(5, of_status("done")),
     },
     Situation {
+        name: "list, a phase waits at its gate",
+        app: || with_screen(phases::at_gate((120, 40), false)),
+    },
+    Situation {
+        name: "list, phases are executed",
+        app: || with_screen(phases::running((120, 40), false)),
+    },
+    Situation {
+        name: "task, a phase failed, its phases",
+        app: || {
+            let mut app = phases::failed((120, 40), false);
+            (app.view, app.tab) = (View::Task, Tab::Phases);
+            app
+        },
+    },
+    Situation {
         name: "list, no task",
         app: || app((120, 40), false, Vec::new()),
     },
@@ -78,9 +94,13 @@ fn on(number: u32, task: Task) -> App {
     }
     let mut app = app((120, 40), false, rows);
     app.cursor = Some(format!("shop/{number}"));
+    known(&mut app, task);
+    with_screen(app)
+}
+
+fn with_screen(mut app: App) -> App {
     app.scroll = 20;
     app.screen = Some("what the agent does\n".repeat(100));
-    known(&mut app, task);
     app
 }
 
@@ -123,12 +143,16 @@ fn look(app: &App) -> Vec<String> {
         Some(Overlay::Form(_)) => "form".to_owned(),
         Some(Overlay::Choose(choose)) => format!("chooses \"{}\"", choose.title),
         Some(Overlay::Palette { .. }) => "palette".to_owned(),
+        Some(Overlay::Text { title, .. }) => format!("reads \"{title}\""),
     };
     vec![
         format!("{:?}", app.view).to_lowercase(),
         format!("tab {:?}", app.tab),
         app.cursor.clone().unwrap_or_default(),
         format!("scrolled {}", app.scroll),
+        app.phase
+            .as_ref()
+            .map_or_else(String::new, |phase| format!("phase {phase}")),
         overlay,
         format!("{} folded", app.folded.len()),
         format!("{} marked", app.marked_count()),

@@ -129,7 +129,7 @@ fn at_a_question(size: (u16, u16), ascii: bool) -> App {
     app
 }
 
-fn snapshot(name: &str, app: &App) {
+pub(super) fn snapshot(name: &str, app: &App) {
     let (columns, rows) = app.size;
     let ascii = if app.theme.ascii { "_ascii" } else { "" };
     let frame = shown(app);

@@ -28,12 +28,13 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
         let unknown = view.unknown.iter().map(|one| one.mistake.clone());
         view.mistakes = bad.chain(unknown).collect();
         view.ignored.clear();
+        view.read_as.clear();
     }
     session.finish(&view, || {
         as_text(&rows(&view), Extent::stdout(), Palette::stdout())
     })?;
-    for ignored in &view.ignored {
-        output::note(ignored);
+    for line in view.read_as.iter().chain(&view.ignored) {
+        output::note(line);
     }
     if view.mistakes.is_empty() {
         return Ok(());

@@ -159,12 +159,7 @@ fn listed(offer: &Offer) -> String {
             "commands in .orange/config.yaml of project {name} at {commit}:"
         );
     }
-    let Commands {
-        setup,
-        teardown,
-        verify,
-    } = &offer.commands;
-    for (kind, commands) in [("setup", setup), ("teardown", teardown), ("verify", verify)] {
+    for (kind, commands) in offer.commands.kinds() {
         for command in commands {
             list(&mut text, &format!("  {kind:<8}  "), command);
         }

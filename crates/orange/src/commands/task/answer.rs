@@ -149,7 +149,7 @@ fn give(session: &Session, task: &Task, asked: &OpenQuestion, answer: &Answer) -
     session.finish(result, || format!("{message}\n"))
 }
 
-/// What an agent asks in TASK.md, or what its task is stuck with: shown first, and answered if there are words.
+/// What an agent asks in TASK.md or asked in its phase, or what its task is stuck with: shown first, and answered if there are words.
 fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &str) -> Result<()> {
     #[derive(Serialize)]
     struct Asked<'a> {
@@ -166,7 +166,11 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
         asked => {
             let lines = clean_block(asked);
             let lines = lines.lines().map(|line| format!("  {line}\n"));
-            format!("{label} asks in TASK.md:\n{}", lines.collect::<String>())
+            let place = match view.task.current_phase.as_deref() {
+                Some(phase) => format!("{label}: the agent of {} asks", clean(phase)),
+                None => format!("{label} asks in TASK.md"),
+            };
+            format!("{place}:\n{}", lines.collect::<String>())
         }
     };
     if let Some(id) = &args.question {

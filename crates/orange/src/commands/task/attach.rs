@@ -23,7 +23,7 @@ pub(crate) struct AttachArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::InSession))]
     id: Option<String>,
-    /// The window of the worker or of the reviewer
+    /// The window of the worker, the reviewer or the executor
     #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
 }

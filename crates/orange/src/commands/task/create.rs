@@ -15,8 +15,11 @@ use crate::session::Session;
 use clap::Args;
 use naming::{Naming, SummaryWords, Words};
 use orange_core::task::{Queue, Status, Task, WorkflowName};
+use orange_core::work::phase_gate::PhaseGateKind;
+use orange_core::workflow::Workflow;
 use orange_core::{Action, text};
 use orange_engine::verbs::create::{self, Created, NewTask};
+use orange_engine::verbs::phased::plan;
 use orange_engine::verbs::project::{self, AddProject};
 use orange_engine::verbs::start::{self, StartOutcome};
 use orange_engine::views::TaskResult;
@@ -36,6 +39,7 @@ Examples:
   orange new \"Don't lose the cart\" --priority high --tag ui
   orange new Fix the menu --branch fix-menu --context notes.md
   orange new Log out --blocked-by TASK-001 --context \"only on the start page\"
+  orange new Rename the menu --workflow phased --weight small
   echo \"Only Chrome\" | orange new Fix hover --context -
   orange new --edit                      write summary and context in an editor")]
 pub(crate) struct NewArgs {
@@ -87,7 +91,7 @@ struct Options {
     /// Create it as agent-review or reviewing, for a branch that has work on it
     #[arg(long, value_parser = status, add = statuses())]
     status: Option<Status>,
-    /// Which workflow it goes through (default: interactive)
+    /// Which workflow it goes through: interactive, in tmux, or phased, by a plan (default: what `tasks.workflow` says)
     #[arg(long, value_parser = word::<WorkflowName>, add = words(WorkflowName::WORDS))]
     workflow: Option<WorkflowName>,
     /// Where the branch starts: a branch, tag or commit
@@ -177,6 +181,7 @@ fn run_with(
         context,
         status: options.status,
         workflow: options.workflow,
+        gates: chosen_gates(fields.gates),
         base,
         target_branch: fields.target_branch,
         harness: fields.harness,
@@ -220,6 +225,14 @@ fn run_with(
     finish(session, created, &new, &naming, earlier.is_none())
 }
 
+/// On a new task there is nothing to take back.
+fn chosen_gates(gates: Vec<(String, Option<PhaseGateKind>)>) -> Vec<(String, PhaseGateKind)> {
+    let gates = gates.into_iter();
+    gates
+        .filter_map(|(phase, kind)| Some((phase, kind?)))
+        .collect()
+}
+
 /// Starts the new task, unless it is for later, and tells of it.
 fn finish(
     session: &Session,
@@ -238,7 +251,7 @@ fn finish(
     let spawned = std::mem::take(&mut created.done.spawned);
     let verb = match created.done.acquired {
         Some(_) => "starts",
-        None if created.done.task.status.has_started() => "starts",
+        None if created.done.task.has_started() => "starts",
         None => "(not made yet)",
     };
     let start = started(&created.start, verb);
@@ -265,6 +278,7 @@ fn finish(
                 let _ = writeln!(text, "{}", super::spawn::after_waiting(other));
             }
             if is_fine {
+                text.push_str(&plan_of(session, &created));
                 text.push_str(&next(&created.done.task, &spawned));
             }
             text
@@ -278,16 +292,30 @@ fn finish(
     super::update::failure(&created.done.task, &created.done.failed)
 }
 
+/// The phases of a phased task, as far as they are known.
+fn plan_of(session: &Session, created: &Created) -> String {
+    let done = &created.done;
+    if !Workflow::named(done.task.workflow).has_plans {
+        return String::new();
+    }
+    match plan::show(&session.call, done.place.clone()) {
+        Ok(shown) => told::phases(&shown.plan),
+        Err(_) => told::no_plan_yet().to_owned(),
+    }
+}
+
 /// What became of its start, and of those that had been waiting.
 type Beginning = Option<(StartOutcome, Vec<Task>)>;
 
 /// A new task starts at once, unless it is for later.
 fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Beginning> {
     let task = &created.done.task;
-    if task.status.has_started() && !has_status {
+    if task.has_started() && !has_status && !Workflow::named(task.workflow).has_plans {
         return Ok(StartOutcome::by_another(task).map(|outcome| (outcome, Vec::new())));
     }
-    if task.status.has_started() || task.queue == Queue::Backlog {
+    // Phases are executed when a person asks for it.
+    let waits_for_run = Workflow::named(task.workflow).has_plans;
+    if task.has_started() || waits_for_run || task.queue == Queue::Backlog {
         return Ok(None);
     }
     Ok(Some(start::start_in_turn(

@@ -1,10 +1,11 @@
 //! The options that `task create` and `task update` have in common: what can be said about a task.
 
-use crate::completion::{branches, harnesses, words};
+use crate::completion::{branches, gates, harnesses, words};
 use clap::Args;
 use orange_core::choice::NotAllowed;
 use orange_core::config::{Effort, Permissions};
 use orange_core::task::{Category, Field, Priority, Queue, Weight};
+use orange_core::work::phase_gate::PhaseGateKind;
 use std::str::FromStr;
 
 #[derive(Debug, Args)]
@@ -21,9 +22,12 @@ pub(crate) struct FieldArgs {
     /// feature, bug, refactor, chore, docs or test
     #[arg(long, value_parser = word_or_nothing::<Category>, add = words(Category::WORDS))]
     pub(super) category: Option<String>,
-    /// trivial, small, medium, large or greenfield
+    /// How large it is: trivial, small, medium, large or greenfield; a phased task's plan depends on it
     #[arg(long, value_parser = word_or_nothing::<Weight>, add = words(Weight::WORDS))]
     pub(super) weight: Option<String>,
+    /// Who decides about a phase of a phased task: auto, ai, human or skip; may be given more than once
+    #[arg(long = "gate", value_name = "PHASE=TYPE", value_parser = gate, add = gates())]
+    pub(super) gates: Vec<(String, Option<PhaseGateKind>)>,
     /// The agent CLI that works on it
     #[arg(long, value_name = "NAME", add = harnesses())]
     pub(super) harness: Option<String>,
@@ -76,6 +80,20 @@ fn word_or_nothing<T: FromStr<Err = NotAllowed>>(text: &str) -> Result<String, S
         super::word::<T>(text)?;
     }
     Ok(text.to_owned())
+}
+
+/// `review=human`; without a type the settings and the plan decide again.
+fn gate(text: &str) -> Result<(String, Option<PhaseGateKind>), String> {
+    let Some((phase, kind)) = text.split_once('=') else {
+        return Err(format!(
+            "{text:?} names no type: write PHASE=TYPE, such as review=human"
+        ));
+    };
+    let kind = match kind {
+        "" => None,
+        kind => Some(super::word(kind)?),
+    };
+    Ok((phase.to_owned(), kind))
 }
 
 /// The word that was given; None for an empty one.

@@ -1,7 +1,7 @@
 //! `orange task list`: what is going on, in one screen.
 
 use super::diff::lines;
-use super::{status, style, word};
+use super::{status, style_of, word};
 use crate::commands::at_least_one;
 use crate::completion::{projects, statuses, words};
 use crate::session::Session;
@@ -35,12 +35,16 @@ Done and cancelled tasks leave the list after list.keep_days (7).
 
 Signs: · pending  ✎ planning  ? clarification  ▶ working  ◎ agent-review
        ★ reviewing  ! stuck  ⇉ delegated  ✓ done  – cancelled  ✗ damaged
+Phased tasks: · created, planned  ✎ classifying  ▶ running, finalizing
+       ★ blocked (gate, merge), completed  ? blocked (input)
+       ⧗ blocked (dependencies)  ∥ paused  ! failed  ✓ finished
 
 Agents (second column): ● alive  ✗ one should be and is not  ○ none expected
 
 What needs you comes first; a second line says why.
 
 Columns, shown when a listed task has something to show:
+  PHASE      the phase that it is in, and how many of its iterations are used
   DIFF       lines added and deleted against the target, number of commits
   CHECKS     ✓ passed  ✗ failed  … running  stale: passed on an older commit
              ✗ base: failed, and fails where the work started from too
@@ -148,6 +152,7 @@ const COLUMNS: &[Column] = &[
     // Keys of several projects look alike: it stays.
     Column::new("PROJECT").max(16).min(8),
     Column::new("STATUS"),
+    Column::new("PHASE").priority(28),
     Column::new("PRIORITY").priority(30),
     Column::new("SUMMARY").min(24).ease(36).max(100).flexible(),
     Column::new("DIFF").priority(25),
@@ -187,6 +192,7 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
         .iter()
         .any(|row| row.priority != Priority::Normal as i64);
     let in_tmux = rows.iter().any(|row| row.has_session);
+    let in_phases = rows.iter().any(|row| row.phase.is_some());
     let changed = |row: &Listed| row.diff.as_ref().is_some_and(|stat| stat.commits > 0);
     let any_changed = rows.iter().any(changed);
     let any = |has: &dyn Fn(&DiffStat) -> bool| {
@@ -200,12 +206,13 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
     let shown = |position: usize| match position {
         1 => in_tmux,
         3 => several,
-        5 => urgent,
-        7 => any_changed,
-        8 => checked,
-        9 => reviewed,
-        10 => conflicting,
-        11 => paid,
+        5 => in_phases,
+        6 => urgent,
+        8 => any_changed,
+        9 => checked,
+        10 => reviewed,
+        11 => conflicting,
+        12 => paid,
         _ => true,
     };
     let columns: Vec<Column> = COLUMNS
@@ -253,9 +260,9 @@ fn cell<'a>(
     now: Timestamp,
 ) -> Cell<'a> {
     let row = shown.listed;
-    let (sign, colour) = match (&row.damaged, shown.status) {
+    let (sign, colour) = match (&row.damaged, shown.info()) {
         (Some(_), _) | (None, None) => ("✗", Style::Red),
-        (None, Some(status)) => (status.info().icon, style(status)),
+        (None, Some(info)) => (info.icon, style_of(info)),
     };
     match position {
         0 => Cell::new(sign, colour),
@@ -267,15 +274,16 @@ fn cell<'a>(
         3 => Cell::from(row.project.as_str()),
         4 if row.damaged.is_some() => Cell::new("damaged", colour),
         4 => Cell::new(row.status.as_str(), colour),
-        5 => priority(row.priority),
-        6 => summary(row, trouble),
-        7 => diff(row),
-        8 => checks(shown.checks),
-        9 => review(row),
-        10 => conflict_count(row),
-        11 => cost(shown.usage),
-        12 if row.damaged.is_some() => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
-        12 => Cell::new(row.branch.as_str(), Style::Dim),
+        5 => Cell::new(row.phase_in_words().unwrap_or_default(), Style::Plain),
+        6 => priority(row.priority),
+        7 => summary(row, trouble),
+        8 => diff(row),
+        9 => checks(shown.checks),
+        10 => review(row),
+        11 => conflict_count(row),
+        12 => cost(shown.usage),
+        13 if row.damaged.is_some() => Cell::new(row.branch.as_str(), Style::Dim).giving_way(),
+        13 => Cell::new(row.branch.as_str(), Style::Dim),
         // Of a damaged one it may not be known.
         _ if row.updated_second == 0 => Cell::from(""),
         _ => {

@@ -48,7 +48,7 @@ pub(crate) struct PeekArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
-    /// The window of the worker or of the reviewer
+    /// The window of the worker, the reviewer or the executor
     #[arg(long, value_parser = word::<Role>, add = words(Role::WORDS))]
     role: Option<Role>,
     /// The last N lines (default: 20); with --screen, so many lines above the visible screen too

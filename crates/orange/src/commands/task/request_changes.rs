@@ -6,10 +6,11 @@ use crate::session::Session;
 use clap::Args;
 use orange_engine::{Result, verbs};
 
-/// Send a reviewed task back to its worker (reviewing → working)
+/// Send a task back to be changed, with what is to be different
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Your words are added to TASK.md as `## Changes requested`, and the worker is told. Rounds of review count anew.
+Your words are added to TASK.md as `## Changes requested`, and the worker is told. Rounds of review count anew. On a phased task that is completed, paused or has failed, implementing and what follows \
+it begin again; at a phase gate it is `orange reject`.
 
 Examples:
   orange request-changes TASK-001 \"the button is too small\"

@@ -3,11 +3,12 @@
 mod agents;
 mod evidence;
 mod history;
+mod phases;
 mod workspace;
 
 use super::deps::linked_text;
 use super::diff::stat_text;
-use super::{style, why};
+use super::{style_of, why};
 use crate::completion::{Wanted, tasks};
 use crate::session::Session;
 use crate::ui::command::{spelled, task_name};
@@ -108,6 +109,9 @@ fn to_text(detail: &TaskDetail, args: &ShowArgs, last: &str) -> String {
     if let Some(state) = detail.workspace_state.as_ref().filter(|_| is_all) {
         text.push_str(&workspace::to_text(state, task, palette));
     }
+    if let Some(execution) = &facts.execution {
+        text.push_str(&phases::to_text(execution, is_all));
+    }
     text.push_str(&evidence::to_text(&facts.evidence));
     text.push_str(&agents::to_text(facts));
     let failed = |transition: &&LastTransition| {
@@ -205,7 +209,10 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
     let task = &view.task;
     let now = Timestamp::now();
     let mut lines = KeyValues::default();
-    let mut status = format!("{} {}", task.status.info().icon, task.status);
+    let mut status = format!("{} {}", task.status_info().icon, task.status);
+    if let Some(reason) = task.blocked_reason {
+        let _ = write!(status, " ({reason})");
+    }
     // At 0 nobody has looked at it since a person asked for changes.
     if task.review_round > 0 {
         let round = facts.evidence.evidence.rounds.max(task.review_round);
@@ -218,7 +225,7 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
             counted(task.crash_count as usize, "time")
         );
     }
-    lines.add_styled("status", status, style(task.status));
+    lines.add_styled("status", status, style_of(task.status_info()));
     if let Some(damage) = &view.damaged {
         lines.add_styled(
             "damaged",
@@ -302,14 +309,7 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
 }
 
 /// Of the optional fields those that stand on a screen.
-const DAILY: &[&str] = &[
-    "priority",
-    "queue",
-    "model",
-    "parent",
-    "pull request",
-    "phase",
-];
+const DAILY: &[&str] = &["priority", "queue", "model", "parent", "pull request"];
 
 fn branch_line(task: &Task) -> String {
     let mut line = task.branch.clone();

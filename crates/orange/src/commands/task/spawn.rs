@@ -1,21 +1,21 @@
 //! `orange task spawn`: a pending task starts; and what is said of agents that a command started.
 
 use super::permissions::choose_once;
+use super::run::{is_phased, tell_queued};
 use super::update;
 use crate::completion::{Wanted, tasks};
 use crate::session::Session;
 use crate::ui::clean;
 use crate::ui::command::command;
 use clap::Args;
-use orange_core::Action;
 use orange_core::history::Event;
 use orange_core::history::payload::AgentSpawned;
 use orange_core::task::Task;
 use orange_core::workflow::Role;
-use orange_engine::Result;
+use orange_core::{Action, text};
 use orange_engine::store::Place;
 use orange_engine::verbs::start::{self, StartOutcome};
-use orange_engine::views::TaskResult;
+use orange_engine::{Error, Result, err};
 use std::fmt::Write;
 
 /// Start a task that is pending
@@ -38,20 +38,28 @@ pub(crate) struct SpawnArgs {
 pub(crate) fn run(session: &Session, args: &SpawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("start tasks")?;
+    let task = session.call.store().survey(&place.folder()).task;
+    if is_phased(&task) {
+        return Err(means_run(&task));
+    }
     choose_for(session, &place)?;
     match start::start(&session.call, place, args.force)? {
         StartOutcome::Started(changed) => {
             update::finish(session, &changed, &update::moved(&changed), None)
         }
-        StartOutcome::Queued(task, why) => {
-            let message = queued(&task, &why);
-            let result = TaskResult {
-                queued: Some(Some(&why)),
-                ..TaskResult::new(&task, &message)
-            };
-            session.finish(result, || format!("{message}\n"))
-        }
+        StartOutcome::Queued(task, why) => tell_queued(session, &task, &why),
     }
+}
+
+/// Refuses a verb of the other workflow and names the one that is meant.
+fn means_run(task: &Task) -> Error {
+    err!(
+        IllegalTransition,
+        "{} has the {} workflow: its phases are run, no agent is spawned",
+        task.label(),
+        task.workflow
+    )
+    .hint(text!("start it: {}", Action::run(task.name(), false)))
 }
 
 pub(super) fn choose_for(session: &Session, place: &Place) -> Result<()> {

@@ -27,6 +27,8 @@ Examples:
   orange update TASK-001 --status planning
   orange update TASK-001 --summary \"Add a login form\" --priority high
   orange update TASK-002 --add-blocker TASK-001
+  orange update TASK-003 --weight large    a phased task gets another plan
+  orange update TASK-003 --gate review=human
   orange update --status working        inside a workspace: its task")]
 pub(crate) struct UpdateArgs {
     /// The task (default: the one you are in)
@@ -79,6 +81,8 @@ impl UpdateArgs {
                 .ui_testing
                 .map(|flag| Edit::SetFlag(Field::RequiresUiTesting, flag)),
         );
+        let gates = self.fields.gates.iter().cloned();
+        edits.extend(gates.map(|(phase, kind)| Edit::Gate(phase, kind)));
         let lists = [
             (Field::BlockedBy, &self.remove_blocker, &self.add_blocker),
             (Field::RelatedTo, &self.remove_related, &self.add_related),

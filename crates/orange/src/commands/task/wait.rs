@@ -35,7 +35,7 @@ pub(crate) struct WaitArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
-    /// needs-me, reviewing or done; needs-me ends when the task is over, too
+    /// needs-me, reviewing (of a phased task: completed) or done; needs-me ends when the task is over, too
     #[arg(long = "for", value_name = "GOAL", default_value = "needs-me")]
     #[arg(value_parser = super::word::<Goal>, add = words(Goal::WORDS))]
     goal: Goal,
@@ -91,7 +91,7 @@ fn tell_what_a_start_waits_for(
     told: &mut String,
 ) -> Result<()> {
     let task = &view.task;
-    if task.status.has_started() {
+    if task.has_started() {
         return Ok(());
     }
     let queued = if task.is_queued() {
@@ -110,7 +110,7 @@ fn tell_what_a_start_waits_for(
 }
 
 fn too_late(task: &Task, goal: Goal) -> Error {
-    let (label, stands) = (task.label(), task.status.phrase());
+    let (label, stands) = (task.label(), task.phrase());
     let not_yet = match goal {
         Goal::NeedsMe => "does not need you yet".to_owned(),
         Goal::Reviewing | Goal::Done => format!("is not {goal} yet"),
@@ -174,7 +174,7 @@ fn reached(
 }
 
 fn said(task: &Task, attention: Option<&str>) -> String {
-    let (label, stands) = (task.label(), task.status.phrase());
+    let (label, stands) = (task.label(), task.phrase());
     match attention {
         Some(attention) => format!("{label} {stands}; needs attention: {attention}"),
         None => format!("{label} {stands}"),

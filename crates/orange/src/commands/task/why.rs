@@ -37,7 +37,7 @@ pub(crate) fn because(answer: &Explanation) -> String {
 
 /// Three lines: where it is, what it waits for, what to do.
 pub(super) fn to_text(answer: &Explanation) -> String {
-    let state = format!("{} {}", answer.task, answer.status.phrase());
+    let state = format!("{} {}", answer.task, answer.phrase);
     let mut text = format!("{state}\n{}\n", clean(&because(answer)));
     if let Some(command) = answer.next.as_ref().map(command) {
         let word = if answer.too_early { "then" } else { "next" };

@@ -114,6 +114,7 @@ documents! {
     the_readme: "README.md",
     about_answering: "docs/answering.md",
     about_many_tasks: "docs/many-tasks.md",
+    about_phased_tasks: "docs/phased.md",
     about_reviewing: "docs/reviewing.md",
     about_agents: "docs/agents.md",
     about_troubleshooting: "docs/troubleshooting.md",

@@ -123,6 +123,11 @@ const STAGES: &[Stage] = &[
         ],
     },
     Stage {
+        document: "docs/phased.md",
+        bare: false,
+        before: &[],
+    },
+    Stage {
         document: "docs/reference/harnesses.md",
         bare: false,
         before: &[

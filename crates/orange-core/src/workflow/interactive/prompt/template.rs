@@ -4,6 +4,9 @@
 use super::PromptName;
 use super::values::{Values, Variable};
 
+/// What templates for plans of an older program say for the specification.
+const OLD_SPEC: &str = "{{SPEC_CONTENT}}";
+
 /// How much of an unknown name a message repeats.
 const QUOTED_CHARS: usize = 40;
 
@@ -53,6 +56,7 @@ impl Template {
     /// Line ends and blanks at the end of the text are not part of it.
     pub fn parse(name: PromptName, text: &str) -> Result<Template, PromptError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_end();
+        let text = text.replace(OLD_SPEC, "{spec}");
         let mut lines = Vec::new();
         for (index, line) in text.lines().enumerate() {
             lines.push(parts(line).map_err(|problem| PromptError {

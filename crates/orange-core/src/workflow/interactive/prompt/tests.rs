@@ -27,6 +27,16 @@ fn values() -> Values {
         task_file: "TASK.md".into(),
         message: "Use the other colour.".into(),
         missing: "What is missing: all.".into(),
+        phase: "implement".into(),
+        iteration: "2".into(),
+        max_iterations: "5".into(),
+        context: "## Context\n\nOn a phone.".into(),
+        spec: "The specification: ...".into(),
+        earlier: "Earlier: ...".into(),
+        retry: "What failed: ...".into(),
+        criteria: "all_tests_pass".into(),
+        answer: "Answer as JSON.".into(),
+        files: "src/login.html".into(),
         ..Values::of(&task(), 2)
     }
 }
@@ -72,7 +82,7 @@ fn errors_name_prompt_line_and_variables() {
             3,
             "prompt stuck-fix, line 3: unknown variable {ke}; known variables: {summary}, {project}, {branch}, \
              {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, \
-             {missing}, {task_file}, {next_status_on_fail}"
+             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {criteria}, {answer}, {files}, {next_status_on_fail}"
                 .into()
         )
     );
@@ -255,4 +265,33 @@ proptest! {
             Err(error) => prop_assert!(error.line >= 1 && error.line <= text.lines().count()),
         }
     }
+}
+
+#[test]
+fn a_repository_may_have_a_prompt_in_several_places() {
+    let worker = PromptName::Worker.paths("tools/prompts", None);
+    assert_eq!(
+        worker,
+        ["tools/prompts/worker.md", ".orange/prompts/worker.md"]
+    );
+    assert_eq!(
+        PromptName::Worker.paths(FOLDER, None),
+        [".orange/prompts/worker.md"]
+    );
+    let spec = PromptName::PhaseSpec.paths(FOLDER, Some("prompts/spec.md"));
+    assert_eq!(
+        spec,
+        [".orange/prompts/phase-spec.md", ".orange/prompts/spec.md"]
+    );
+    let own = PromptName::PhaseImplement.paths(".orc/prompts", Some("../../etc/build.md"));
+    assert_eq!(
+        own[..2],
+        [".orc/prompts/phase-build.md", ".orc/prompts/build.md"]
+    );
+    assert_eq!(own.len(), 8);
+    let odd = PromptName::PhaseTest.paths(FOLDER, Some("prompts/...md"));
+    assert_eq!(
+        odd,
+        [".orange/prompts/phase-test.md", ".orange/prompts/test.md"]
+    );
 }

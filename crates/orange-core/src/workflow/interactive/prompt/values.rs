@@ -56,6 +56,16 @@ variables! {
     TaskFile task_file =
         "the task's file in the worktree: TASK.md, or ORANGE_TASK.md where the repository has a TASK.md of \
          its own";
+    Phase phase = "the phase that the plan is in; only in prompts of phases, as the next ones";
+    Iteration iteration = "which iteration of the phase this is";
+    MaxIterations max_iterations = "how many the plan allows";
+    Context context = "what the task's file says under `## Context`";
+    Spec spec = "the task's specification, if there is one; `{{SPEC_CONTENT}}` is read as the same";
+    Earlier earlier = "what earlier phases came to";
+    Retry retry = "what failed, and has to be done differently this time";
+    Criteria criteria = "what has to hold before the phase is over";
+    Answer answer = "how the final answer has to look";
+    Files files = "the repository's files; only in `classify`";
     NextStatusOnFail next_status_on_fail = "where a failed review takes the task: working, or stuck in the last round";
 }
 

@@ -8,11 +8,14 @@ use orange_core::display;
 use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::task::Task;
+use orange_core::work::plan::Plan;
+use orange_core::workflow::Workflow;
 use orange_engine::git;
 use orange_engine::rules::Start;
 use orange_engine::verbs::create::Created;
 use orange_engine::views::results::Origin;
 use orange_engine::workspaces::Acquired;
+use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Where a branch starts; `verb` says whether it is there yet.
@@ -75,7 +78,7 @@ pub(super) fn described_task(
         created.done.place.task_file().display()
     );
     if let Some(why) = waits {
-        let word = if task.status.has_started() {
+        let word = if task.has_started() {
             "started"
         } else {
             "queued "
@@ -90,7 +93,9 @@ pub(super) fn next(task: &Task, spawned: &[Event]) -> String {
     let waits = !task.blocked_by.is_empty() || task.is_queued();
     let verb = if !spawned.is_empty() {
         "attach"
-    } else if !task.status.has_started() && !waits {
+    } else if Workflow::named(task.workflow).has_plans {
+        "run"
+    } else if !task.has_started() && !waits {
         "spawn"
     } else {
         "why"
@@ -98,10 +103,23 @@ pub(super) fn next(task: &Task, spawned: &[Event]) -> String {
     format!("next: orange {verb} {}\n", task_name(&task.name()))
 }
 
+/// What a phased task goes through.
+pub(super) fn phases(plan: &Plan) -> String {
+    let phases = plan.phases.iter();
+    let names: Vec<Cow<'_, str>> = phases.map(|phase| clean(&phase.name)).collect();
+    format!("  plan     {}: {}\n", plan.weight, names.join(", "))
+}
+
+pub(super) fn no_plan_yet() -> &'static str {
+    "  plan     is written when it is run: an agent says how large the task is\n"
+}
+
 /// Of a task that nobody has described: its agent begins with a question.
 pub(super) fn asks(task: &Task, spawned: &[Event]) -> Option<&'static str> {
     let is_open = task.summary.is_empty();
-    let has_agent = !spawned.is_empty() || !task.status.has_started();
+    // Nobody sits at the terminal of a phased task.
+    let is_phased = Workflow::named(task.workflow).has_plans;
+    let has_agent = !is_phased && (!spawned.is_empty() || !task.has_started());
     (is_open && has_agent).then_some("its agent will ask you what is to be done")
 }
 

@@ -52,6 +52,20 @@ const NOT_ITS_OWN: &[&str] = &[
     "Verdict: PASS",
 ];
 
+/// What an agent without a terminal must know in every phase.
+const PHASE: &[&str] = &[
+    "in phase implement",
+    "iteration 2 of at most 5",
+    "push",
+    "merge",
+    "GitHub",
+    "TASK.md",
+    "all_tests_pass",
+    "Use the other colour.",
+];
+/// Sections of TASK.md that mean nothing in a phase, and commands that are refused there.
+const ARTIFACTS: &[&str] = &["`## Handoff`", "`## Plan`", "`orange task"];
+
 type Say = &'static [&'static [&'static str]];
 
 fn must(name: PromptName) -> (Say, Say) {
@@ -198,6 +212,34 @@ fn must(name: PromptName) -> (Say, Say) {
             &[RULES, HAND_BACK, AHEAD, PERSON],
             &[&["orange task complete"]],
         ),
+        PromptName::PhaseImplement => (&[PHASE, &["continue"]], &[ARTIFACTS, NOT_ITS_OWN]),
+        PromptName::PhaseReview => (
+            &[
+                PHASE,
+                &["git diff origin/main...HEAD", "`findings`", "`major`"],
+            ],
+            &[ARTIFACTS, NOT_ITS_OWN],
+        ),
+        PromptName::PhaseSpec => (
+            &[
+                PHASE,
+                &[
+                    "`artifact`",
+                    "## Problem Statement",
+                    "## Success Criteria",
+                    "`- [ ]`",
+                    "## Scope",
+                    "## Technical Approach",
+                ],
+            ],
+            &[ARTIFACTS, NOT_ITS_OWN],
+        ),
+        PromptName::PhaseResearch
+        | PromptName::PhaseDesign
+        | PromptName::PhaseDocs
+        | PromptName::PhaseTest
+        | PromptName::PhaseValidate => (&[PHASE], &[ARTIFACTS, NOT_ITS_OWN]),
+        PromptName::Classify => (&[&["greenfield", "{\"weight\""]], &[&["iteration"]]),
     }
 }
 

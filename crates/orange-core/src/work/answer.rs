@@ -1,0 +1,189 @@
+//! What an agent says at the end of a turn: one JSON object, read as tolerantly as agents write.
+
+mod scan;
+#[cfg(test)]
+mod tests;
+
+use crate::choice;
+use crate::naming::cut_at;
+pub use crate::workflow::AnswerStatus;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Longer texts are cut: they go into prompts, rows and events.
+const LONGEST_TEXT: usize = 8 * 1024;
+const LONGEST_ARTIFACT: usize = 1024 * 1024;
+/// So many findings and files are kept.
+const MOST: usize = 200;
+
+choice! {
+    /// How bad a finding of a review is.
+    #[derive(Default)]
+    pub enum Severity ("severity") {
+        /// It has to be changed.
+        Major = "major",
+        #[default]
+        Minor = "minor",
+    }
+}
+
+/// The answer of an agent. Where there is none that can be read, the phase continues.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    pub status: AnswerStatus,
+    /// What was done.
+    pub summary: String,
+    /// Why it is blocked or continues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What a person is to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+    /// The files that were changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub touching: Vec<String>,
+    /// Markdown that the phase was to write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+}
+
+/// Something that a review found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Finding {
+    pub severity: Severity,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    pub text: String,
+}
+
+impl Finding {
+    /// `src/a.rs:45: text`.
+    pub fn in_words(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: {}", self.text),
+            (Some(file), None) => format!("{file}: {}", self.text),
+            (None, Some(line)) => format!("Line {line}: {}", self.text),
+            (None, None) => self.text.clone(),
+        }
+    }
+}
+
+impl Answer {
+    /// The answer in the text of an agent's last message: the last JSON object that has a status of ours. Prose around it
+    /// does no harm. Without one the phase continues.
+    pub fn read(text: &str) -> Answer {
+        Answer::find(text).unwrap_or_default()
+    }
+
+    /// The same; None: there is no answer.
+    pub fn find(text: &str) -> Option<Answer> {
+        last_object(text, "status", |object| Answer::from_object(&object))
+    }
+
+    fn from_object(object: &Map<String, Value>) -> Option<Answer> {
+        let status = object.get("status")?.as_str()?.trim().to_lowercase();
+        let text = |name: &str| {
+            object
+                .get(name)
+                .and_then(|value| in_text(value, LONGEST_TEXT))
+        };
+        Some(Answer {
+            status: status.parse().ok()?,
+            summary: text("summary").unwrap_or_default(),
+            reason: text("reason"),
+            question: text("question"),
+            findings: several(object.get("findings"))
+                .filter_map(finding)
+                .take(MOST)
+                .collect(),
+            touching: several(object.get("touching"))
+                .filter_map(|file| in_text(file, LONGEST_TEXT))
+                .take(MOST)
+                .collect(),
+            artifact: object
+                .get("artifact")
+                .and_then(|value| in_text(value, LONGEST_ARTIFACT)),
+        })
+    }
+
+    /// What a person is asked, where the agent is blocked.
+    pub fn question_in_words(&self) -> String {
+        let said = [
+            self.question.as_deref(),
+            self.reason.as_deref(),
+            Some(self.summary.as_str()),
+        ];
+        let mut said = said.into_iter().flatten().filter(|text| !text.is_empty());
+        said.next()
+            .unwrap_or("the agent says that it cannot go on, and does not say why")
+            .to_owned()
+    }
+}
+
+/// What the last JSON object in a text gives that has this key and gives something.
+pub fn last_object<T>(
+    text: &str,
+    key: &str,
+    take: impl Fn(Map<String, Value>) -> Option<T>,
+) -> Option<T> {
+    let objects = scan::objects_with(text, key);
+    let mut newest_first = objects.into_iter().rev();
+    newest_first.find_map(|range| take(serde_json::from_str(text.get(range)?).ok()?))
+}
+
+/// The items of a list; a single value is a list of one.
+fn several(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    let (items, one) = match value {
+        Some(Value::Array(items)) => (items.as_slice(), None),
+        other => (&[][..], other),
+    };
+    items.iter().chain(one)
+}
+
+/// A value as text; None for nothing.
+fn in_text(value: &Value, longest: usize) -> Option<String> {
+    let text = match value {
+        Value::Null => return None,
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    };
+    // What is cut may end with a blank.
+    let text = cut_at(&text, longest).trim_end();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn finding(value: &Value) -> Option<Finding> {
+    let Value::Object(object) = value else {
+        let text = in_text(value, LONGEST_TEXT)?;
+        return Some(Finding {
+            text,
+            ..Finding::default()
+        });
+    };
+    let text = |name: &str| {
+        object
+            .get(name)
+            .and_then(|value| in_text(value, LONGEST_TEXT))
+    };
+    let severity = text("severity").unwrap_or_default().to_lowercase();
+    let severity = match severity.as_str() {
+        "major" | "critical" | "blocker" | "high" | "error" => Severity::Major,
+        _ => Severity::Minor,
+    };
+    let line = text("line").and_then(|line| line.parse().ok());
+    let said = ["text", "message", "description"]
+        .into_iter()
+        .find_map(text)?;
+    Some(Finding {
+        severity,
+        file: text("file"),
+        line,
+        text: said,
+    })
+}

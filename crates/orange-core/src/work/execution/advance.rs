@@ -1,0 +1,263 @@
+//! What an iteration that is at its end means for its phase: completed, another iteration, a question, a gate, or failed; and
+//! where a task goes back to when a phase fails.
+
+use super::{Execution, Iteration, RetryContext, Rules};
+use crate::Timestamp;
+use crate::work::answer::{Answer, Severity};
+use crate::work::phase_gate::PhaseGateKind;
+use crate::work::plan::{PhaseKind, Plan, PlannedPhase};
+use crate::workflow::{AnswerStatus, Outcome, PhaseStatus};
+
+/// What became of a phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advance {
+    /// The iteration was none, or its phase has been changed meanwhile: nothing but that is noted. After a failure of the
+    /// service the executor waits.
+    NotCounted,
+    NextIteration,
+    PhaseCompleted,
+    /// Its criteria are met, and somebody decides whether it counts.
+    AtGate(PhaseGateKind),
+    /// The agent's question.
+    NeedsAnswer(String),
+    /// The phase failed, and is tried again, beginning with that phase.
+    Retried {
+        from: String,
+        why: String,
+    },
+    /// The phase failed as often as it may.
+    PhaseFailed(String),
+}
+
+/// Carries out what an iteration means for its phase. Doing it again changes nothing.
+pub fn advance(
+    plan: &Plan,
+    execution: &mut Execution,
+    rules: &Rules,
+    iteration: usize,
+    at: Timestamp,
+) -> Advance {
+    execution.complete(plan);
+    let Some(turn) = execution
+        .iterations
+        .get_mut(iteration)
+        .filter(|turn| !turn.advanced && !turn.is_open())
+    else {
+        return Advance::NotCounted;
+    };
+    turn.advanced = true;
+    if turn.outcome == Some(Outcome::Completed) && turn.failing().next().is_some() {
+        turn.outcome = Some(Outcome::Continue);
+    }
+    let turn = turn.clone();
+    let is_current = execution.phase(&turn.phase).is_some_and(|state| {
+        state.attempt == turn.attempt
+            && !state.status.is_over()
+            && state.status != PhaseStatus::Failed
+    });
+    let Some(phase) = plan.phase(&turn.phase).filter(|_| is_current) else {
+        return Advance::NotCounted;
+    };
+    execution.note(&turn);
+    if !turn.outcome.is_some_and(Outcome::has_result) {
+        execution.not_told(&turn.phase);
+        execution.stop_running(&turn.phase, PhaseStatus::Interrupted);
+        return Advance::NotCounted;
+    }
+    execution.advance_phase(plan, phase, rules, &turn, at)
+}
+
+impl Execution {
+    /// Puts into the state of the phase what its turn left, and takes out what the turn was told.
+    fn note(&mut self, turn: &Iteration) {
+        self.change(&turn.phase, |state| {
+            state.commit_sha = turn.head.clone().or(state.commit_sha.take());
+            state.session_id = turn.session.clone().or(state.session_id.take());
+            state.summary = turn.summary().map(str::to_owned).or(state.summary.take());
+        });
+        // An agent that failed may not even have read it.
+        let has_read = turn
+            .outcome
+            .is_some_and(|outcome| outcome.has_result() && outcome != Outcome::Failed);
+        if has_read {
+            let is_told = |context: &RetryContext| {
+                context.phase == turn.phase
+                    && context.told_in.is_some_and(|told| told <= turn.iteration)
+            };
+            self.retry_context.retain(|context| !is_told(context));
+        }
+    }
+
+    fn advance_phase(
+        &mut self,
+        plan: &Plan,
+        phase: &PlannedPhase,
+        rules: &Rules,
+        turn: &Iteration,
+        at: Timestamp,
+    ) -> Advance {
+        let answer = turn.answer.clone().unwrap_or_default();
+        if turn.outcome == Some(Outcome::Blocked) {
+            self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
+            return Advance::NeedsAnswer(answer.question_in_words());
+        }
+        let said_complete =
+            answer.status == AnswerStatus::Complete && turn.outcome == Some(Outcome::Completed);
+        if said_complete {
+            if let Some(findings) = major_findings(phase, &answer) {
+                return self.fail(plan, &phase.name, rules, findings);
+            }
+            let gate = rules.gate(phase);
+            if gate.is_open() {
+                self.finish_phase(&phase.name, at);
+                return Advance::PhaseCompleted;
+            }
+            self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
+            return Advance::AtGate(gate);
+        }
+        match self.limit_reached(phase, rules) {
+            Some(why) => {
+                let why = with_details(&why, turn, &answer);
+                self.fail(plan, &phase.name, rules, why)
+            }
+            None => Advance::NextIteration,
+        }
+    }
+
+    /// The phase counts, and the plan goes on.
+    pub(super) fn finish_phase(&mut self, phase: &str, at: Timestamp) {
+        self.change(phase, |state| {
+            state.status = PhaseStatus::Completed;
+            state.completed_at = Some(at);
+            state.error = None;
+        });
+        self.note_only_phase(phase);
+        self.error = None;
+    }
+
+    pub(super) fn note_only_phase(&mut self, phase: &str) {
+        if self.only_phase.as_deref() == Some(phase) {
+            self.only_phase_over = true;
+        }
+    }
+
+    /// What [`super::Step::UsedUp`] asks for: the phase failed.
+    pub fn used_up(&mut self, plan: &Plan, rules: &Rules, phase: &str, why: &str) -> Advance {
+        self.complete(plan);
+        self.fail(plan, phase, rules, why.to_owned())
+    }
+
+    /// A phase failed: it is tried again from where its kind goes back to, or has failed for good.
+    pub(super) fn fail(&mut self, plan: &Plan, phase: &str, rules: &Rules, why: String) -> Advance {
+        let retries = self.phase(phase).map_or(0, |state| state.retries);
+        self.error = Some(format!("{phase}: {why}"));
+        if retries >= rules.retries {
+            self.change(phase, |state| {
+                state.status = PhaseStatus::Failed;
+                state.error = Some(why.clone());
+            });
+            return Advance::PhaseFailed(why);
+        }
+        self.change(phase, |state| state.retries = retries.saturating_add(1));
+        let from = self.try_again(plan, phase, &why);
+        if from != phase {
+            self.note_only_phase(phase);
+        }
+        Advance::Retried { from, why }
+    }
+
+    /// Has a failed phase and those before it that it goes back to begin anew, and the agent of the first be told why; that one.
+    pub(super) fn try_again(&mut self, plan: &Plan, phase: &str, why: &str) -> String {
+        let last = plan.position(phase).unwrap_or_default();
+        let first = self.goes_back_to(plan, last);
+        let names = plan.names();
+        let (first, last) = (first.min(last), last);
+        for name in names.iter().take(last + 1).skip(first) {
+            self.begin_anew(name);
+        }
+        self.change(phase, |state| state.error = Some(why.to_owned()));
+        let target = names.get(first).copied().unwrap_or(phase).to_owned();
+        self.retry_context.push(RetryContext {
+            phase: target.clone(),
+            from: Some(phase.to_owned()),
+            text: format!("Phase {phase} failed: {why}"),
+            told_in: None,
+        });
+        target
+    }
+
+    /// Where a failed phase goes back to: the nearest phase before it that made what it looks at, or itself.
+    fn goes_back_to(&self, plan: &Plan, position: usize) -> usize {
+        let Some(phase) = plan.phases.get(position) else {
+            return position;
+        };
+        let wanted = match phase.kind {
+            PhaseKind::Design => PhaseKind::Spec,
+            PhaseKind::Review | PhaseKind::Test | PhaseKind::Validate => PhaseKind::Implement,
+            PhaseKind::Research
+            | PhaseKind::Spec
+            | PhaseKind::Implement
+            | PhaseKind::Docs
+            | PhaseKind::Finalize => return position,
+        };
+        let before = plan.phases.get(..position).unwrap_or_default();
+        let found = before.iter().rposition(|known| {
+            known.kind == wanted && self.status(&known.name) != PhaseStatus::Skipped
+        });
+        found.unwrap_or(position)
+    }
+
+    /// A phase becomes pending again. One that was skipped stays so; what it waits to be told stays too.
+    pub(super) fn begin_anew(&mut self, phase: &str) {
+        let has_begun = self.turns_of_attempt(phase).next().is_some();
+        self.change(phase, |state| {
+            if state.status == PhaseStatus::Skipped {
+                return;
+            }
+            if has_begun || state.status != PhaseStatus::Pending {
+                state.attempt = state.attempt.saturating_add(1);
+            }
+            state.status = PhaseStatus::Pending;
+            state.started_at = None;
+            state.completed_at = None;
+            state.session_id = None;
+            state.error = None;
+        });
+    }
+}
+
+/// What a review that is complete found wrong; None: nothing that has to be done again, or no review.
+fn major_findings(phase: &PlannedPhase, answer: &Answer) -> Option<String> {
+    if phase.kind != PhaseKind::Review {
+        return None;
+    }
+    let major = answer
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Major);
+    let lines: Vec<String> = major
+        .map(|finding| format!("- {}", finding.in_words()))
+        .collect();
+    (!lines.is_empty()).then(|| format!("the review has major findings:\n{}", lines.join("\n")))
+}
+
+/// Why a phase failed, with what its last turn left to be done.
+fn with_details(why: &str, turn: &Iteration, answer: &Answer) -> String {
+    let mut lines = vec![why.to_owned()];
+    lines.extend(
+        turn.error
+            .as_ref()
+            .map(|error| format!("its last turn: {error}")),
+    );
+    let said = [answer.reason.as_deref(), turn.summary()];
+    lines.extend(
+        said.into_iter()
+            .flatten()
+            .take(1)
+            .map(|said| format!("its agent said: {said}")),
+    );
+    lines.extend(turn.failing().map(super::facts::in_words));
+    let findings = answer.findings.iter();
+    lines.extend(findings.map(|finding| format!("- {}", finding.in_words())));
+    lines.join("\n")
+}

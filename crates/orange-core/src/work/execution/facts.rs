@@ -1,0 +1,128 @@
+//! What follows from what is stored of an execution: numbers, sums, and what an agent has to be told.
+
+use super::{CriterionResult, Execution, Iteration, IterationKind, PhaseState};
+use crate::usage::Usage;
+use crate::workflow::{Outcome, PhaseStatus};
+use std::time::Duration;
+
+impl Execution {
+    /// The state of a phase; None: it has not begun.
+    pub fn phase(&self, name: &str) -> Option<&PhaseState> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// The status of a phase.
+    pub fn status(&self, name: &str) -> PhaseStatus {
+        self.phase(name)
+            .map(|phase| phase.status)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn attempt(&self, name: &str) -> u32 {
+        self.phase(name).map_or(1, |phase| phase.attempt)
+    }
+
+    /// The iterations of a phase, the oldest first.
+    pub fn iterations_of(&self, phase: &str) -> impl DoubleEndedIterator<Item = &Iteration> {
+        self.iterations
+            .iter()
+            .filter(move |known| known.phase == phase)
+    }
+
+    /// The turns of the attempt that a phase is in.
+    pub(super) fn turns_of_attempt(
+        &self,
+        phase: &str,
+    ) -> impl DoubleEndedIterator<Item = &Iteration> {
+        let attempt = self.attempt(phase);
+        let turns = self.iterations_of(phase);
+        turns.filter(move |turn| turn.attempt == attempt && turn.kind == IterationKind::Turn)
+    }
+
+    /// How many turns a phase had, without those that the service failed.
+    pub fn count_of(&self, phase: &str) -> u32 {
+        let turns = self.iterations_of(phase).filter(|turn| {
+            turn.kind == IterationKind::Turn && turn.outcome != Some(Outcome::Service)
+        });
+        count(turns)
+    }
+
+    /// How many of the iterations that a phase may have are used up in its attempt.
+    pub fn used_of_attempt(&self, phase: &str) -> u32 {
+        count(self.turns_of_attempt(phase).filter(|turn| turn.counts()))
+    }
+
+    /// How long the turns of a phase's attempt took together.
+    pub fn time_of_attempt(&self, phase: &str) -> Duration {
+        let counting = self.turns_of_attempt(phase).filter(|turn| turn.counts());
+        let times = counting.filter_map(Iteration::duration);
+        times.fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// What a phase used, in all its attempts.
+    pub fn usage_of(&self, phase: &str) -> Usage {
+        sum(self.iterations_of(phase))
+    }
+
+    /// What the task used.
+    pub fn usage(&self) -> Usage {
+        sum(self.iterations.iter())
+    }
+
+    /// The number of the next iteration of a phase. Numbers go on after a retry and a rewind.
+    pub fn next_number(&self, phase: &str) -> u32 {
+        let numbers = self.iterations_of(phase).map(|known| known.iteration);
+        numbers.max().unwrap_or_default().saturating_add(1)
+    }
+
+    /// The newest iteration.
+    pub fn last(&self) -> Option<&Iteration> {
+        self.iterations.last()
+    }
+
+    /// What the agent of a phase has to be told besides its prompt: what a retry is about, what a person said, and what of
+    /// its own last turn did not pass.
+    pub fn told(&self, phase: &str) -> Option<String> {
+        let contexts = self
+            .retry_context
+            .iter()
+            .filter(|context| context.phase == phase);
+        let mut texts: Vec<String> = contexts.map(|context| context.text.clone()).collect();
+        texts.extend(self.told_of_failures(phase));
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+
+    /// What of the last turn of a phase's attempt did not pass, in words for its agent.
+    pub fn told_of_failures(&self, phase: &str) -> Option<String> {
+        let mut newest_first = self.turns_of_attempt(phase).rev();
+        let last = newest_first.find(|turn| turn.outcome.is_some_and(Outcome::has_result))?;
+        let mut lines: Vec<String> = last.failing().map(in_words).collect();
+        match last.outcome {
+            Some(Outcome::TimedOut) => {
+                let why = last.error.as_deref().unwrap_or("it ran out of time");
+                lines.insert(0, format!("The last turn was ended: {why}."));
+            }
+            Some(Outcome::Failed) => {
+                let why = last.error.as_deref().unwrap_or("it ended with an error");
+                lines.insert(0, format!("The last turn failed: {why}."));
+            }
+            _ => {}
+        }
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+fn count<'a>(iterations: impl Iterator<Item = &'a Iteration>) -> u32 {
+    u32::try_from(iterations.count()).unwrap_or(u32::MAX)
+}
+
+fn sum<'a>(iterations: impl Iterator<Item = &'a Iteration>) -> Usage {
+    iterations.fold(Usage::default(), |sum, iteration| sum.plus(iteration.usage))
+}
+
+pub(super) fn in_words(check: &CriterionResult) -> String {
+    match check.detail.trim() {
+        "" => format!("{} did not pass.", check.criterion),
+        detail => format!("{} did not pass:\n{detail}", check.criterion),
+    }
+}

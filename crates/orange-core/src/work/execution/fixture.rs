@@ -1,0 +1,189 @@
+//! A plan and an executor for tests: it does what the next step asks for, with the answers that a test has.
+
+use super::*;
+use crate::task::Weight;
+use crate::work::answer::AnswerStatus;
+use crate::work::plan::Plan;
+
+pub(super) fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_768_000_000 + second).unwrap()
+}
+
+pub(super) fn plan(weight: Weight) -> Plan {
+    Plan {
+        task_id: "TASK-001".into(),
+        weight,
+        generated_at: at(0),
+        phases: Plan::built_in(weight),
+    }
+}
+
+/// No gate is closed, so that a test closes those that it is about.
+pub(super) fn rules(plan: &Plan) -> Rules {
+    let phases = plan.phases.iter();
+    Rules {
+        gates: phases
+            .map(|phase| (phase.name.clone(), PhaseGateKind::Auto))
+            .collect(),
+        ..Rules::default()
+    }
+}
+
+pub(super) fn says(status: AnswerStatus) -> Answer {
+    Answer {
+        status,
+        summary: format!("{status}, says the agent"),
+        ..Answer::default()
+    }
+}
+
+/// An executor with a clock of its own.
+pub(super) struct Executor {
+    pub(super) plan: Plan,
+    pub(super) rules: Rules,
+    pub(super) execution: Execution,
+    pub(super) clock: i64,
+}
+
+impl Executor {
+    pub(super) fn new(weight: Weight) -> Executor {
+        let plan = plan(weight);
+        Executor {
+            rules: rules(&plan),
+            plan,
+            execution: Execution::default(),
+            clock: 0,
+        }
+    }
+
+    pub(super) fn now(&mut self) -> Timestamp {
+        self.clock += 10;
+        at(self.clock)
+    }
+
+    /// As after a crash: from what was stored.
+    pub(super) fn killed(&mut self) {
+        let stored = serde_json::to_string(&self.execution).unwrap();
+        self.execution = serde_json::from_str(&stored).unwrap();
+    }
+
+    pub(super) fn step(&self) -> Step {
+        next_step(&self.plan, &self.execution, &self.rules)
+    }
+
+    pub(super) fn wanted(&self) -> Wanted {
+        match self.step() {
+            Step::Turn(wanted) => wanted,
+            other => panic!("no turn is wanted: {other:?}"),
+        }
+    }
+
+    /// Begins the turn that is wanted; its place.
+    pub(super) fn open(&mut self) -> usize {
+        let wanted = self.wanted();
+        let session = wanted.resume.clone();
+        let session = session.unwrap_or_else(|| format!("{}-{}", wanted.phase, wanted.iteration));
+        let started_at = self.now();
+        let iteration = Iteration {
+            phase: wanted.phase,
+            iteration: wanted.iteration,
+            attempt: wanted.attempt,
+            run: "run".into(),
+            harness: "agent".into(),
+            session: Some(session),
+            started_at,
+            ..Iteration::default()
+        };
+        assert!(self.execution.open(&self.plan, iteration));
+        self.execution.iterations.len() - 1
+    }
+
+    /// Ends the newest turn.
+    pub(super) fn spend(&mut self, outcome: Outcome, answer: Option<Answer>) {
+        let ended_at = self.now();
+        let last = self.execution.iterations.last_mut().unwrap();
+        last.outcome = Some(outcome);
+        last.ended_at = Some(ended_at);
+        last.answer = answer;
+        last.head = Some(format!("head-{}-{}", last.phase, last.iteration));
+        last.usage = Usage {
+            input: 100,
+            output: 10,
+            cost: Some(0.5),
+            ..Usage::default()
+        };
+    }
+
+    pub(super) fn check(&mut self, passed: Option<bool>) {
+        let last = self.execution.iterations.last_mut().unwrap();
+        let phase = self.plan.phase(&last.phase).unwrap();
+        let criteria = phase.completion_criteria.iter();
+        let results = criteria.map(|criterion| {
+            let passed = if criterion.is_check() {
+                passed
+            } else {
+                Some(true)
+            };
+            CriterionResult::new(criterion, passed, "3 tests failed")
+        });
+        last.checks = results
+            .filter(|result| result.passed != Some(true) || passed == Some(true))
+            .collect();
+        last.checked = true;
+    }
+
+    pub(super) fn advance(&mut self) -> Advance {
+        let Step::Advance { iteration } = self.step() else {
+            panic!("nothing is to be carried out: {:?}", self.step());
+        };
+        let at = self.now();
+        advance(&self.plan, &mut self.execution, &self.rules, iteration, at)
+    }
+
+    /// A whole turn whose agent says this, and whose checks come to that.
+    pub(super) fn turn(&mut self, answer: Answer, passed: Option<bool>) -> Advance {
+        self.open();
+        self.spend(Outcome::of_answer(answer.status), Some(answer));
+        if let Step::Check { .. } = self.step() {
+            self.check(passed);
+        }
+        self.advance()
+    }
+
+    pub(super) fn complete(&mut self) -> Advance {
+        self.turn(says(AnswerStatus::Complete), Some(true))
+    }
+
+    pub(super) fn go_on(&mut self) -> Advance {
+        self.turn(says(AnswerStatus::Continue), Some(true))
+    }
+
+    /// A turn that came to nothing.
+    pub(super) fn broken_turn(&mut self, outcome: Outcome) -> Advance {
+        self.open();
+        self.spend(outcome, None);
+        if let Step::Check { .. } = self.step() {
+            self.check(None);
+        }
+        self.advance()
+    }
+
+    /// Has the phase that is executed fail by using up its iterations.
+    pub(super) fn fail_phase(&mut self) -> Advance {
+        for _ in 0..1000 {
+            let outcome = self.go_on();
+            if outcome != Advance::NextIteration {
+                return outcome;
+            }
+        }
+        panic!("it never fails");
+    }
+
+    pub(super) fn statuses(&self) -> String {
+        let phases = self.plan.phases.iter();
+        let words: Vec<&str> = phases
+            .map(|phase| self.execution.status(&phase.name).as_str())
+            .collect();
+        words.join(" ")
+    }
+}

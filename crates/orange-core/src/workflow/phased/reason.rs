@@ -1,0 +1,144 @@
+//! Why a phased task is where it is, as data, and the English of it.
+
+use crate::reason as why;
+use crate::{Action, TaskName, Text, text};
+
+/// What a phased task waits for beside what holds up every start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// A person has it run. `besides`: what would be in its way.
+    NotRun {
+        weight_known: bool,
+        besides: Option<Box<why::Reason>>,
+    },
+    /// An agent is asked how large it is.
+    Classifying,
+    Executing(Progress),
+    /// Its executor is gone, and nobody has seen to that yet.
+    ExecutorGone,
+    /// A person decides about a phase.
+    Gate {
+        phase: String,
+        said: Option<String>,
+    },
+    Input {
+        phase: String,
+        question: String,
+    },
+    Paused {
+        phase: Option<String>,
+        why: Option<String>,
+    },
+    Failed {
+        phase: Option<String>,
+        why: Option<String>,
+    },
+    Finalizing,
+    MergeGate,
+}
+
+/// The output of a check that failed is in the transcript.
+const MOST_LINES: usize = 4;
+
+/// How far an executor is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub phase: String,
+    /// In this attempt of the phase, from 1.
+    pub iteration: u32,
+    pub max_iterations: u32,
+    /// What its agent does, with a verb; None between two turns.
+    pub doing: Option<Text>,
+    /// Criteria that nobody can check, each with why.
+    pub unchecked: Vec<String>,
+}
+
+impl Progress {
+    /// `iteration 2 of 10 of implement`
+    pub fn words(&self) -> String {
+        format!(
+            "iteration {} of {} of {}",
+            self.iteration, self.max_iterations, self.phase
+        )
+    }
+}
+
+impl Reason {
+    /// The reason as the end of a sentence about the task.
+    pub fn text(&self, task: &TaskName) -> Text {
+        let words = match self {
+            Reason::NotRun {
+                weight_known,
+                besides,
+            } => {
+                let first = if *weight_known {
+                    ""
+                } else {
+                    ", and has an agent find out first how large it is"
+                };
+                let besides = match besides {
+                    Some(reason) => text!("; {}", reason.text(task)),
+                    None => Text::default(),
+                };
+                return text!("it waits for you to run it{first}{}", besides);
+            }
+            Reason::Classifying => {
+                return text!(
+                    "an agent is asked how large it is; {} decides it at once",
+                    Action::choose_weight(task.clone())
+                );
+            }
+            Reason::Executing(progress) => {
+                let unchecked = match progress.unchecked.as_slice() {
+                    [] => String::new(),
+                    unchecked => format!("; not checked: {}", unchecked.join(", ")),
+                };
+                return match progress.doing.clone() {
+                    Some(doing) => text!("{}: {}{unchecked}", progress.words(), doing),
+                    None => text!("{}{unchecked}", progress.words()),
+                };
+            }
+            Reason::ExecutorGone => {
+                "its executor is gone; what it did is kept, and it goes on from there".into()
+            }
+            Reason::Gate { phase, said } => {
+                return text!(
+                    "phase {phase} waits for your decision{}; {} says what is to be different",
+                    after_colon(said.as_deref()),
+                    Action::reject(task.clone())
+                );
+            }
+            Reason::Input { phase, question } => format!("its agent asks in {phase}: {question}"),
+            Reason::Paused { phase, why } => {
+                let place = phase.as_ref();
+                let place = place.map_or(String::new(), |phase| format!(" in {phase}"));
+                format!("it is paused{place}{}", after_colon(why.as_deref()))
+            }
+            Reason::Failed { phase, why } => {
+                let place = phase.as_deref().unwrap_or("a phase");
+                return text!(
+                    "{place} failed{}; {} goes back to an earlier phase",
+                    after_colon(why.as_deref()),
+                    Action::rewind(task.clone())
+                );
+            }
+            Reason::Finalizing => "it is brought up to date, tested and merged".into(),
+            Reason::MergeGate => "everything passed, and the merge waits for your decision".into(),
+        };
+        words.into()
+    }
+}
+
+/// The first lines of what was said, as one.
+fn after_colon(more: Option<&str>) -> String {
+    let lines = more.unwrap_or_default().lines().map(str::trim);
+    let lines: Vec<&str> = lines
+        .filter(|line| !line.is_empty())
+        .take(MOST_LINES)
+        .collect();
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", lines.join("; "))
+    }
+}

@@ -1,0 +1,74 @@
+//! Why a phased task is where it is, and what moves it on.
+
+use super::reason::{Progress, Reason as Phased};
+use crate::machine::Situation;
+use crate::task::{BlockedReason, Status};
+use crate::why::{self, Agent, Surroundings, Why};
+use crate::{Action, reason::Reason};
+
+/// What an explanation knows of an execution.
+#[derive(Debug, Clone, Default)]
+pub struct Execution {
+    /// The phase that it is in or stopped at.
+    pub phase: Option<String>,
+    pub progress: Option<Progress>,
+    /// What the agent asks.
+    pub question: Option<String>,
+    /// What the last turn of the phase at the gate came to.
+    pub said: Option<String>,
+    /// An executor on another machine is at work.
+    pub elsewhere: bool,
+}
+
+/// Explains a phased task.
+pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
+    let task = situation.task;
+    let execution = &around.execution;
+    let phase = execution.phase.clone();
+    let why = around.reason.map(str::to_owned);
+    let name = task.name();
+    let phased = Reason::Phased;
+    match (task.status, task.blocked_reason) {
+        (Status::Classifying, _) => {
+            Why::waits(phased(Phased::Classifying), Action::choose_weight(name))
+        }
+        (Status::Running, _) if is_alive(around) => {
+            let progress = execution.progress.clone().unwrap_or_default();
+            Why::waits(phased(Phased::Executing(progress)), Action::attach(name))
+        }
+        (Status::Running, _) => Why::needs_you(phased(Phased::ExecutorGone), Action::resume(name)),
+        (Status::Blocked, Some(BlockedReason::Gate)) => {
+            let phase = phase.unwrap_or_else(|| "a phase".to_owned());
+            let said = execution.said.clone();
+            let reason = Phased::Gate { phase, said };
+            Why::needs_you(phased(reason), Action::approve(name))
+        }
+        (Status::Blocked, Some(BlockedReason::Input)) => {
+            let phase = phase.unwrap_or_else(|| "a phase".to_owned());
+            let question = execution.question.clone().or(why).unwrap_or_default();
+            let reason = Phased::Input { phase, question };
+            Why::needs_you(phased(reason), Action::answer_in_words(name))
+        }
+        (Status::Blocked, Some(BlockedReason::Merge)) => {
+            Why::needs_you(phased(Phased::MergeGate), Action::approve(name))
+        }
+        (Status::Paused, _) => {
+            let next = Action::resume(name);
+            Why::needs_you(phased(Phased::Paused { phase, why }), next)
+        }
+        (Status::Failed, _) => {
+            let next = Action::retry(name);
+            Why::needs_you(phased(Phased::Failed { phase, why }), next)
+        }
+        (Status::Completed, _) => why::decision(task, around),
+        (Status::Finalizing, _) => Why::waits(phased(Phased::Finalizing), Action::explain(name)),
+        (Status::Finished, _) => Why::over(Reason::Merged(why)),
+        (Status::Cancelled, _) => Why::over(Reason::Cancelled),
+        // Created, planned, or waiting for other tasks.
+        _ => why::not_started(situation, around),
+    }
+}
+
+fn is_alive(around: &Surroundings<'_>) -> bool {
+    around.execution.elsewhere || matches!(around.agent, Agent::Alive { .. })
+}

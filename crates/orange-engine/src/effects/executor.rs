@@ -1,0 +1,207 @@
+//! The hooks of phased tasks: the plan is written, an executor started and stopped, what it left is committed.
+
+use crate::call::Call;
+use crate::effects::start_agent::{self, Begun};
+use crate::effects::{agents, completed, skipped, stop_agent};
+use crate::error::{Error, Result, err};
+use crate::git::state::{self, Head};
+use crate::harness::Harness;
+use crate::headless;
+use crate::runs::{Conversation, Extras, RunSpec};
+use crate::sessions::{self, permissions, programs};
+use crate::settings::{harness, models};
+use crate::store::replace::short_hash;
+use crate::tx::TaskTx;
+use crate::workspaces::{self, acquire, ready_slot};
+use crate::{errand, execution, git, started_by};
+use orange_core::history::Event;
+use orange_core::runs::letter;
+use orange_core::task::Task;
+use orange_core::workflow::{Hook, Role};
+use orange_core::{Action, text};
+
+/// Has the weight of the task found out, away from its lock: an agent is asked.
+pub(crate) fn classify(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
+    send_classifier(tx.call, &tx.place.folder())?;
+    Ok(vec![completed(tx.call)])
+}
+
+/// Has an errand find the weight of a task. Two of them are one: `phases/classify.rs`.
+pub(crate) fn send_classifier(call: &Call, folder: &str) -> Result<()> {
+    let words = ["classify", folder];
+    errand::start(&call.orange, call.store.home(), &words).map(drop)
+}
+
+/// The lock of such an errand, by the task.
+pub(crate) fn classify_lock(folder: &str) -> String {
+    format!("{:016x}", short_hash(folder.as_bytes()))
+}
+
+pub(crate) fn write_plan(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
+    let call = tx.call;
+    let weight = tx
+        .task
+        .weight
+        .ok_or_else(|| err!(Failed, "the task has no weight"))?;
+    execution::write_plan(call, &tx.task, weight)?;
+    Ok(vec![completed(call)])
+}
+
+/// Refuses early what would fail after the task has begun to run.
+pub(crate) fn check_can_execute(call: &Call, task: &Task) -> Result<()> {
+    let harness = harness_of_turns(call, task)?;
+    programs::fit_program(call, &harness)?;
+    harness.check_mode(permissions::permissions(call, task)?.0)?;
+    models::check_model(task, Role::Executor, Some(&harness))?;
+    sessions::usable_tmux(call).map(drop)
+}
+
+/// The harness whose agents take the turns of a task.
+pub(crate) fn harness_of_turns(call: &Call, task: &Task) -> Result<Harness> {
+    let name = harness::worker_of(call, task)?;
+    harness::find_harness(call, &name)?
+        .filter(|found| found.adapter.supports().headless)
+        .ok_or_else(|| headless::cannot(&name))
+}
+
+/// Starts the executor, or takes note of one that runs.
+pub(crate) fn start(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
+    let call = tx.call;
+    let mut failed = tx.failed_hooks().into_iter();
+    if let Some((_, why)) = failed.find(|(hook, _)| hook == Hook::AcquireWorkspace.name()) {
+        return Err(err!(Failed, "its workspace is not ready: {why}"));
+    }
+    let run = format!("{}-{}", agents::transition_id(tx), letter(Role::Executor));
+    if let Some(alive) = sessions::live_run(call, tx.history(), Role::Executor)
+        && alive.id != run
+    {
+        return Ok(vec![completed(call)]);
+    }
+    let begun = if sessions::run_folder(call, &run).started().is_some() {
+        start_agent::started(tx, &run)?
+    } else {
+        let (spec, extras) = spec(tx, run)?;
+        start_agent::open(tx, &spec, "", &extras)?
+    };
+    Ok(match begun {
+        Begun::Started(event) => {
+            tx.given.spawned.push((*event).clone());
+            vec![*event, completed(call)]
+        }
+        Begun::Running => vec![completed(call)],
+        Begun::Nobody(why) => vec![skipped(call, &why)],
+    })
+}
+
+fn spec(tx: &TaskTx<'_>, run: String) -> Result<(RunSpec, Extras)> {
+    let (call, task) = (tx.call, &tx.task);
+    let harness = harness_of_turns(call, task)?;
+    let program = programs::fit_program(call, &harness)?;
+    start_agent::check_login(call, task, Role::Executor)?;
+    acquire::slot_is_ready(call, task)?;
+    if call.caller == crate::call::Caller::Human {
+        started_by::note_started_by(call, &task.id);
+    }
+    ready_slot::ensure_slot_is_ready(call, task, &tx.place.task_file())?;
+    let slot = task.workspace.as_ref().ok_or_else(|| no_workspace(task))?;
+    let worktree = workspaces::slot_folder(call, slot);
+    if !worktree.is_dir() || acquire::is_unready(call, task, slot)? {
+        return Err(no_workspace(task));
+    }
+    let asked = models::of_task(task, Role::Executor);
+    let choice = models::with_settings(call, asked, Role::Executor, &harness)?;
+    let search_path = call.search_path.as_ref();
+    let spec = RunSpec {
+        run,
+        task: task.id.clone(),
+        folder: tx.place.folder(),
+        role: Role::Executor,
+        prompt: String::new(),
+        harness: harness.name.clone(),
+        command: vec![program.to_string_lossy().into_owned()],
+        worktree,
+        search_path: search_path.map(|path| path.to_string_lossy().into_owned()),
+        one_shot: true,
+        adapter: harness.adapter,
+        conversation: Conversation::Unknown,
+        permissions: permissions::permissions_of_run(call, task, &harness)?,
+        model: choice.model,
+        effort: choice.effort,
+        withheld: Vec::new(),
+        interrupt: None,
+        review_before: None,
+    };
+    let extras = Extras {
+        environment: call.environment.clone(),
+        files: Vec::new(),
+    };
+    Ok((spec, extras))
+}
+
+fn no_workspace(task: &Task) -> Error {
+    let label = task.label();
+    err!(ConditionUnmet, "{label} has no workspace to run in")
+        .hint(text!("{} gets it one", Action::run(task.name(), false)))
+}
+
+/// Ends the executor with everything that its turn started, and closes its window.
+pub(crate) fn stop(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
+    let ended = agents::end(tx, &[Role::Executor], |tx| {
+        stop_agent::close_windows(tx, Role::Executor)
+    })?;
+    // Nothing writes its rows any more.
+    release_claim(tx.call, &tx.task)?;
+    execution::pause_open(tx.call, &tx.task)?;
+    tx.journal_execution()?;
+    Ok(ended)
+}
+
+/// Commits what the last turn left in the slot, which is given back next.
+pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
+    let (call, task) = (tx.call, &tx.task);
+    let done = vec![completed(call)];
+    let Some(slot) = &task.workspace else {
+        return Ok(done);
+    };
+    let folder = workspaces::slot_folder(call, slot);
+    if !folder.is_dir() || acquire::is_unready(call, task, slot)? {
+        return Ok(done);
+    }
+    let head = state::head(&folder);
+    if !matches!(head, Head::Missing(_)) && head.branch() != Some(&task.branch) {
+        // Another branch is not the task's to change: what is there is rescued when the slot is given back.
+        return Ok(done);
+    }
+    let prefix = "[orange]".to_owned();
+    let phase = task.current_phase.as_deref().unwrap_or("work");
+    let message = format!("{prefix} {}: {phase} - in progress\n", task.label());
+    git::checkpoint::commit_all(&folder, &message)?;
+    Ok(done)
+}
+
+/// Whether an executor on another machine says that it is at work; on this one its run tells.
+pub(crate) fn is_at_work_elsewhere(call: &Call, task: &Task) -> Result<bool> {
+    let claim = call.with_existing_database(|database| database.claim_of(&task.id))?;
+    let claim = claim.flatten();
+    Ok(claim.is_some_and(|claim| claim.hostname != hostname() && !claim.is_silent(call.now())))
+}
+
+/// Takes back what an executor says in orange.db that did not live to do so itself.
+fn release_claim(call: &Call, task: &Task) -> Result<()> {
+    if is_at_work_elsewhere(call, task)? {
+        return Ok(());
+    }
+    let claim = call.with_existing_database(|database| database.claim_of(&task.id))?;
+    match claim.flatten() {
+        Some(claim) => call
+            .with_database(|database| database.release_claim(&task.id, &claim.run))
+            .map(drop),
+        None => Ok(()),
+    }
+}
+
+/// The name of this machine.
+pub(crate) fn hostname() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}

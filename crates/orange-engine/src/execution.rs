@@ -1,0 +1,173 @@
+//! How far a phased task is: its plan and its rows in orange.db, what its settings say of its phases, and what of the rows its
+//! journal does not say yet. Verbs, hooks and the executor change rows through this module; nobody else knows the tables.
+//! Read `rules.rs` for the settings and `journal.rs` for the events.
+
+pub(crate) mod journal;
+pub(crate) mod rules;
+
+use crate::call::Call;
+use crate::error::{Result, err};
+use orange_core::machine::Facts;
+use orange_core::task::{Task, Weight};
+use orange_core::work::execution::{End, Execution};
+use orange_core::work::plan::Plan;
+use orange_core::workflow::{Condition, Transition, Workflow};
+use orange_core::{Action, text};
+
+/// Whether the task is executed by a plan.
+pub(crate) fn has_plan(task: &Task) -> bool {
+    Workflow::named(task.workflow).has_plans
+}
+
+/// Refuses a task that has no plan by its workflow.
+pub(crate) fn is_phased(task: &Task) -> Result<()> {
+    if has_plan(task) {
+        return Ok(());
+    }
+    Err(err!(
+        IllegalTransition,
+        "{} has the {} workflow, which has no phases",
+        task.label(),
+        task.workflow
+    )
+    .hint(text!(
+        "{} says what moves it on",
+        Action::explain(task.name())
+    )))
+}
+
+/// The command that starts a task, by its workflow.
+pub(crate) fn how_to_start(task: &Task) -> Action {
+    if has_plan(task) {
+        Action::run(task.name(), false)
+    } else {
+        Action::spawn(task.name(), false)
+    }
+}
+
+/// The move that waits for nothing but the weight of the task.
+pub(crate) fn needs_weight(row: &Transition) -> bool {
+    row.conditions == [Condition::WeightKnown]
+}
+
+/// Whether an errand finds out how large the task is.
+pub(crate) fn waits_for_weight(task: &Task) -> bool {
+    has_plan(task) && task.has_started() && task.rows().any(needs_weight)
+}
+
+/// The plan of a task; None: none is written yet.
+pub(crate) fn plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
+    let stored = call.with_existing_database(|database| database.plan(&task.id))?;
+    let Some(stored) = stored.flatten() else {
+        return Ok(None);
+    };
+    let parsed = stored.parse().map_err(|error| {
+        let label = task.label();
+        err!(Damaged, "the plan of {label} cannot be read: {error}")
+            .hint(text!("write it anew: {}", Action::reset_plan(task.name())))
+    })?;
+    Ok(Some(parsed.plan))
+}
+
+/// The same for what cannot do without one.
+pub(crate) fn required_plan(call: &Call, task: &Task) -> Result<Plan> {
+    plan(call, task)?.ok_or_else(|| {
+        err!(ConditionUnmet, "{} has no plan yet", task.label()).hint(text!(
+            "it is written once its weight is known: {}",
+            Action::run(task.name(), false)
+        ))
+    })
+}
+
+/// How far it is. Without rows: nothing has begun.
+pub(crate) fn execution(call: &Call, task: &Task) -> Result<Execution> {
+    let found = call.with_existing_database(|database| database.execution(&task.id))?;
+    Ok(found.flatten().unwrap_or_default())
+}
+
+pub(crate) fn store(call: &Call, task: &Task, execution: &Execution) -> Result<()> {
+    call.with_database(|database| database.store_execution(&task.id, execution))
+}
+
+/// Ends what an executor left open that is gone; the phase that it was in is interrupted.
+pub(crate) fn interrupt_open(call: &Call, task: &Task) -> Result<()> {
+    change(call, task, |execution| execution.orphaned(call.now()))
+}
+
+/// The same after an executor that was asked to stop: the phase is paused.
+pub(crate) fn pause_open(call: &Call, task: &Task) -> Result<()> {
+    change(call, task, |execution| execution.paused(call.now()))
+}
+
+fn change(call: &Call, task: &Task, change: impl FnOnce(&mut Execution)) -> Result<()> {
+    let before = execution(call, task)?;
+    let mut after = before.clone();
+    change(&mut after);
+    if after == before {
+        return Ok(());
+    }
+    store(call, task, &after)
+}
+
+/// Writes the plan of a weight, unless the task has one of that weight. Phases that are completed or skipped stay so.
+pub(crate) fn write_plan(call: &Call, task: &Task, weight: Weight) -> Result<Plan> {
+    if let Some(known) = plan(call, task)?.filter(|known| known.weight == weight) {
+        return Ok(known);
+    }
+    let plan = rules::plan_of_weight(call, task, weight)?;
+    put_plan(call, task, &plan, false)?;
+    Ok(plan)
+}
+
+/// Replaces the plan of a task.
+pub(crate) fn put_plan(call: &Call, task: &Task, plan: &Plan, edited: bool) -> Result<()> {
+    let execution = execution(call, task)?.with_plan(plan);
+    call.with_database(|database| database.replace_plan(&task.id, plan, edited, &execution))
+}
+
+/// What the table asks about the execution of a task.
+pub(crate) fn facts(
+    call: &Call,
+    task: &Task,
+    conditions: &[Condition],
+    facts: &mut Facts,
+) -> Result<()> {
+    if !has_plan(task) {
+        return Ok(());
+    }
+    let execution = execution(call, task)?;
+    let plan = plan(call, task)?;
+    let end = plan.as_ref().and_then(|plan| execution.end(plan));
+    let demand = |met: bool, otherwise: &str| {
+        if met {
+            Ok(())
+        } else {
+            Err(otherwise.to_owned())
+        }
+    };
+    for condition in conditions {
+        let met = match condition {
+            // Nobody can set a budget yet.
+            Condition::BudgetFree => Ok(()),
+            Condition::PhasesOver => demand(
+                end == Some(End::Completed),
+                "not every phase is completed or skipped",
+            ),
+            Condition::DecisionStored => demand(
+                !matches!(end, Some(End::Gate | End::Question(_))),
+                "nobody has decided",
+            ),
+            Condition::RetriesLeft => demand(
+                !matches!(end, Some(End::Failed(_))),
+                "the phase has failed as often as it may be tried",
+            ),
+            Condition::RetriesSpent => demand(
+                matches!(end, Some(End::Failed(_))),
+                "the phase can be tried again",
+            ),
+            _ => continue,
+        };
+        facts.execution.push((*condition, met));
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! What the journal of a task does not say yet of its rows in orange.db, as events. A row is written first; whoever locks the
+//! task journals what is still marked, once.
+
+use crate::call::Call;
+use crate::database::Unjournalled;
+use crate::error::Result;
+use orange_core::history::payload::{GateDecided, IterationNote, PhaseChanged, PlanWritten};
+use orange_core::history::{Event, EventType, History, Payload};
+use orange_core::machine;
+use orange_core::task::{Field, Task};
+use orange_core::work::execution::Outcome;
+use std::borrow::Cow;
+
+/// A row, and the event that tells of it.
+pub(crate) struct Pending {
+    pub(crate) row: Unjournalled,
+    pub(crate) event: Event,
+}
+
+/// What is still marked, oldest first. Where orange.db cannot be read, nothing is journalled now.
+pub(crate) fn pending(call: &Call, task: &Task) -> Vec<Pending> {
+    let found = call.with_existing_database(|database| database.unjournalled(&task.id));
+    let rows = match found {
+        Ok(found) => found.unwrap_or_default(),
+        Err(error) => {
+            tracing::warn!(%error, "what is not journalled of an execution cannot be read");
+            Vec::new()
+        }
+    };
+    rows.into_iter()
+        .map(|row| Pending {
+            event: event(call, &row),
+            row,
+        })
+        .collect()
+}
+
+pub(crate) fn note_journalled(call: &Call, task: &Task, row: &Unjournalled) -> Result<()> {
+    call.with_database(|database| database.note_journalled(&task.id, row))
+}
+
+/// Whether the journal has that event: a process died before it could say so in the row.
+pub(crate) fn is_journalled(history: &History, pending: &Pending) -> bool {
+    let event = &pending.event;
+    let mut newest_first = history.events.iter().rev();
+    match &pending.row {
+        Unjournalled::Phase { .. } => {
+            let own = PhaseChanged::of(event).unwrap_or_default();
+            let of_phase = newest_first
+                .filter_map(PhaseChanged::of)
+                .find(|known| known.phase == own.phase);
+            of_phase == Some(own)
+        }
+        Unjournalled::Plan { .. } => newest_first
+            .find(|known| known.kind == EventType::PlanWritten)
+            .is_some_and(|known| known.timestamp == event.timestamp),
+        Unjournalled::Opened { .. } => {
+            newest_first.any(|known| known.kind == event.kind && is_same_turn(known, event))
+        }
+        // Told again where more of it is known: the last one counts.
+        Unjournalled::Ended { .. } => newest_first
+            .find(|known| known.kind == event.kind && is_same_turn(known, event))
+            .is_some_and(|known| {
+                IterationNote::of(known) == IterationNote::of(event) && known.reason == event.reason
+            }),
+        Unjournalled::Decision { .. } => {
+            let own = GateDecided::of(event);
+            newest_first
+                .any(|known| known.timestamp == event.timestamp && GateDecided::of(known) == own)
+        }
+    }
+}
+
+fn is_same_turn(one: &Event, other: &Event) -> bool {
+    let number = |event: &Event| {
+        let note = IterationNote::of(event).unwrap_or_default();
+        (note.phase.map(str::to_owned), note.iteration, note.kind)
+    };
+    number(one) == number(other)
+}
+
+fn event(call: &Call, row: &Unjournalled) -> Event {
+    match row {
+        Unjournalled::Plan { plan, edited, .. } => {
+            let phases = plan.phases.iter();
+            let written = PlanWritten {
+                weight: Some(plan.weight),
+                phases: Some(phases.map(|phase| Cow::from(phase.name.as_str())).collect()),
+                edited: edited.then_some(true),
+            };
+            let by = if *edited { "human" } else { "engine" };
+            Event::of(Payload::PlanWritten(written), plan.generated_at).by(by)
+        }
+        Unjournalled::Phase { phase, .. } => {
+            let change = PhaseChanged {
+                phase: Some(&phase.name),
+                state: Some(phase.status),
+                attempt: Some(phase.attempt),
+                head: phase.commit_sha.as_deref(),
+            };
+            let event = Event::of(Payload::PhaseChanged(change), call.now()).by("engine");
+            match &phase.error {
+                Some(why) => event.because(why),
+                None => event,
+            }
+        }
+        Unjournalled::Opened { iteration, .. } => {
+            let note = IterationNote {
+                phase: Some(&iteration.phase),
+                iteration: Some(iteration.iteration),
+                attempt: Some(iteration.attempt),
+                kind: Some(iteration.kind),
+                run: Some(&iteration.run),
+                harness: Some(&iteration.harness),
+                conversation: iteration.session.as_deref(),
+                ..IterationNote::default()
+            };
+            Event::of(Payload::IterationStarted(note), iteration.started_at).by("engine")
+        }
+        Unjournalled::Ended { iteration, .. } => {
+            let note = IterationNote {
+                phase: Some(&iteration.phase),
+                iteration: Some(iteration.iteration),
+                attempt: Some(iteration.attempt),
+                kind: Some(iteration.kind),
+                run: Some(&iteration.run),
+                harness: Some(&iteration.harness),
+                conversation: iteration.session.as_deref(),
+                outcome: iteration.outcome.or(Some(Outcome::Continue)),
+                usage: Some(iteration.usage),
+                head: iteration.head.as_deref(),
+                summary: iteration.summary(),
+            };
+            let at = iteration.ended_at.unwrap_or_else(|| call.now());
+            let event = Event::of(Payload::IterationEnded(note), at).by("engine");
+            match &iteration.error {
+                Some(why) => event.because(why),
+                None => event,
+            }
+        }
+        Unjournalled::Decision { decision, .. } => {
+            let decided = GateDecided {
+                phase: Some(&decision.phase),
+                gate_type: Some(decision.gate_type),
+                attempt: Some(decision.attempt),
+                approved: Some(decision.approved),
+            };
+            let event = Event::of(Payload::GateDecided(decided), decision.at).by(&decision.by);
+            match decision.reason.as_deref() {
+                None | Some("") => event,
+                Some(why) => event.because(why),
+            }
+        }
+    }
+}
+
+/// The event that makes the frontmatter name the phase that the execution is in; None if it does.
+pub(crate) fn current_phase(task: &Task, event: Event, phase: Option<&str>) -> Event {
+    if task.current_phase.as_deref() == phase {
+        return event;
+    }
+    let mut event = event;
+    event.set(Field::CurrentPhase, phase);
+    machine::number(event, task)
+}

@@ -1,0 +1,77 @@
+//! Phased tasks: plans that cannot be read, claims of executors that are gone, transcripts without a task.
+
+use crate::call::Call;
+use crate::effects::executor::hostname;
+use crate::error::Result;
+use crate::execution;
+use crate::maintenance::every_task;
+use crate::sessions;
+use crate::store::TRANSCRIPTS as FOLDER;
+use crate::views::doctor::Report;
+use crate::views::phased;
+use orange_core::task::Task;
+use orange_sys::listing;
+
+/// Every task that is executed by a plan, with what a finding calls it. Who was cancelled before has its rows still.
+fn phased_tasks(call: &Call) -> Result<Vec<(String, Task)>> {
+    let rows = every_task(call)?.into_iter();
+    let tasks = rows.filter(|row| row.damaged.is_none()).map(|row| {
+        let task = phased::task_of(&row);
+        (format!("{}:{}", row.project, task.label()), task)
+    });
+    Ok(tasks
+        .filter(|(_, task)| execution::has_plan(task))
+        .collect())
+}
+
+pub(crate) fn check_plans(call: &Call, report: &mut Report) -> Result<()> {
+    for (subject, task) in phased_tasks(call)? {
+        if let Err(error) = execution::plan(call, &task) {
+            report.add_error(subject, error);
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_claims(call: &Call, report: &mut Report) -> Result<()> {
+    for (subject, task) in phased_tasks(call)? {
+        let claim = call.with_existing_database(|database| database.claim_of(&task.id))?;
+        let Some(claim) = claim.flatten() else {
+            continue;
+        };
+        let is_here = claim.hostname == hostname();
+        if is_here && sessions::run_folder(call, &claim.run).is_alive() {
+            continue;
+        }
+        if !is_here && !claim.is_silent(call.now()) {
+            continue;
+        }
+        let problem = format!(
+            "an executor that is gone (process {} on {}) still has it in orange.db",
+            claim.pid, claim.hostname
+        );
+        let how = "takes that back; the task goes on from where it is when it is resumed";
+        report.repair(subject, problem, how, || {
+            call.with_database(|database| database.release_claim(&task.id, &claim.run))?;
+            Ok("taken back")
+        });
+    }
+    Ok(())
+}
+
+/// An executor may write for a moment after its task's folder was moved away.
+pub(crate) fn check_transcripts(call: &Call, report: &mut Report) -> Result<()> {
+    let projects = listing::folders(call.store.tasks()).into_iter();
+    for folder in projects.flat_map(|project| listing::folders(&project)) {
+        let is_task = folder.join("TASK.md").exists() || folder.join("history.jsonl").exists();
+        if is_task || !folder.join(FOLDER).is_dir() {
+            continue;
+        }
+        report.by_hand(
+            folder.display().to_string(),
+            "has transcripts and no task",
+            "read what you want to keep of them, then delete that folder",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! The executor of a phased task: the process that carries a plan out, turn by turn. It writes rows (`execution.rs`), which whoever
+//! locks the task journals, and never holds the lock during a turn. Read `executor.rs`, then `turn.rs` and `after_turn.rs`.
+
+mod after_turn;
+pub mod classify;
+mod criteria;
+pub mod dry_run;
+mod executor;
+pub(crate) mod transcripts;
+mod turn;
+
+pub use executor::run_phases;

@@ -1,0 +1,261 @@
+//! The executor's process from its start to its end: it asks what comes next, does it, and moves the task at the end.
+
+use crate::call::Call;
+use crate::database::Claim;
+use crate::effects::executor::hostname;
+use crate::effects::spoken;
+use crate::error::{Result, err};
+use crate::execution::rules::{self, PhaseRules};
+use crate::executor_run::ExecutorRun;
+use crate::phases::{after_turn, turn};
+use crate::prompt::phase::PromptOf;
+use crate::settings;
+use crate::store::Place;
+use crate::store::lock::TaskLock;
+use crate::tx::{self, TaskTx, explain_lock};
+use crate::{execution, git, started_by};
+use orange_core::task::Task;
+use orange_core::work::execution::{Execution, Step, next_step};
+use orange_core::work::plan::{Plan, PlannedPhase};
+use orange_core::workflow::{Role, Trigger};
+use orange_sys::crash_points::crash_point;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often an executor says that it is alive.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// Between two looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What an executor works with.
+pub(super) struct Executor<'a> {
+    pub(super) call: &'a Call,
+    pub(super) run: &'a ExecutorRun,
+    pub(super) place: Place,
+    pub(super) task: Task,
+    pub(super) slot: PathBuf,
+    pub(super) rules: PhaseRules,
+    pub(super) plan: Plan,
+    /// How long a service that failed is left alone.
+    pub(super) retry_delay: Duration,
+    /// Where the branch was when this executor began.
+    pub(super) base: Option<String>,
+}
+
+/// Why an executor ends.
+pub(super) enum End {
+    /// What its rows say: everything is done, a person is asked, a phase has failed.
+    Rows,
+    /// Orange asked for it, and moves the task itself.
+    Stopped,
+    /// Something else; what, and why.
+    Because(Trigger, String),
+}
+
+/// The process of an executor, to its end.
+pub fn run_phases(call: &Call, run: &str) -> Result<()> {
+    let run = ExecutorRun::begin(call.store.home(), run)?;
+    let outcome = live(call, &run);
+    let (how, code) = match &outcome {
+        Ok(()) => ("its part is done".to_owned(), 0),
+        Err(error) => (error.to_string(), 1),
+    };
+    run.end(&how, code);
+    outcome
+}
+
+fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
+    let mut call = started_by::inherit_here(call, &run.spec.task).as_engine();
+    // A window of tmux has the environment of the server; this is that of whoever started the executor.
+    call.settings.environment.clone_from(&run.environment);
+    let call = call;
+    let place = call.store.place(&run.spec.folder);
+    // Whoever started this still has the task, until the start is journalled.
+    let Some(tx) = lock(&call, run, &place)? else {
+        return Ok(());
+    };
+    let task = tx.commit(Vec::new())?.task;
+    if task.status_info().expects != Some(Role::Executor) {
+        return Ok(());
+    }
+    let over = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        let claimed = claim(&call, run, &task);
+        scope.spawn(|| keep_alive(&call, run, &task, &over));
+        let outcome = claimed.and_then(|()| execute(&call, run, &place, task.clone()));
+        over.store(true, Ordering::Release);
+        outcome
+    });
+    if let Err(error) =
+        call.with_database(|database| database.release_claim(&task.id, &run.spec.run))
+    {
+        tracing::warn!(%error, "the claim of an executor is left");
+    }
+    let end = outcome.unwrap_or_else(|error| {
+        tracing::error!(%error, "the executor cannot go on");
+        End::Because(Trigger::START_FAILED, spoken(&call, &error))
+    });
+    finish(&call, run, &place, end)
+}
+
+/// Says in orange.db who executes the task.
+fn claim(call: &Call, run: &ExecutorRun, task: &Task) -> Result<()> {
+    let claim = Claim {
+        run: run.spec.run.clone(),
+        pid: std::process::id(),
+        hostname: hostname(),
+        started_at: call.now(),
+        heartbeat_at: call.now(),
+    };
+    // The lock of this run tells who executes; a claim that was left is nobody's.
+    let left = call.with_database(|database| database.claim_of(&task.id))?;
+    let left = left.map(|claim| claim.run);
+    let taken = call.with_database(|database| database.claim(&task.id, &claim, left.as_deref()))?;
+    if taken {
+        Ok(())
+    } else {
+        Err(err!(Busy, "another executor has {}", task.label()))
+    }
+}
+
+fn keep_alive(call: &Call, run: &ExecutorRun, task: &Task, over: &AtomicBool) {
+    let mut since = std::time::Instant::now();
+    while !over.load(Ordering::Acquire) {
+        std::thread::sleep(LOOK);
+        if since.elapsed() < HEARTBEAT {
+            continue;
+        }
+        since = std::time::Instant::now();
+        let beat =
+            call.with_database(|database| database.heartbeat(&task.id, &run.spec.run, call.now()));
+        if let Err(error) = beat {
+            tracing::warn!(%error, "a heartbeat is missing");
+        }
+    }
+}
+
+/// Locks the task; None once this process is to stop, because whoever has the lock may wait for its end.
+pub(super) fn lock<'c>(
+    call: &'c Call,
+    run: &ExecutorRun,
+    place: &Place,
+) -> Result<Option<TaskTx<'c>>> {
+    loop {
+        if run.was_asked_to_stop() {
+            return Ok(None);
+        }
+        match TaskLock::try_acquire(&place.path) {
+            Ok(Some(lock)) => {
+                return tx::opened(call, place.clone(), lock, false, false).map(Some);
+            }
+            Ok(None) => std::thread::sleep(LOOK),
+            Err(error) => return Err(explain_lock(place, error)),
+        }
+    }
+}
+
+fn execute(call: &Call, run: &ExecutorRun, place: &Place, task: Task) -> Result<End> {
+    let plan = execution::required_plan(call, &task)?;
+    let rules = rules::of(call, &task, &plan)?;
+    let retry_delay = settings::config(call)?.agents.retry_delay;
+    let mut this = Executor {
+        call,
+        run,
+        place: place.clone(),
+        slot: run.spec.worktree.clone(),
+        rules,
+        plan,
+        task,
+        retry_delay,
+        base: git::commit_of(&run.spec.worktree, "HEAD")?,
+    };
+    loop {
+        if run.is_to_stop() {
+            return Ok(this.interrupted());
+        }
+        let execution = execution::execution(call, &this.task)?;
+        let step = next_step(&this.plan, &execution, &this.rules.core);
+        tracing::debug!(?step, "next step of the execution");
+        let end = match step {
+            Step::Interrupted(iteration) => {
+                after_turn::interrupt(&mut this, execution, iteration)?;
+                None
+            }
+            Step::Turn(wanted) => turn::take(&mut this, execution, &wanted)?,
+            Step::Check { iteration } => after_turn::check(&mut this, &execution, iteration)?,
+            Step::Advance { iteration } => after_turn::advance(&mut this, execution, iteration)?,
+            Step::UsedUp { phase, why } => after_turn::used_up(&mut this, execution, &phase, &why)?,
+            Step::PausedAfterPhase(phase) => {
+                let why = format!("phase {phase} was to run alone, and is over");
+                Some(End::Because(Trigger::PHASE_ALONE, why))
+            }
+            Step::Gate { .. } | Step::Ask { .. } | Step::Failed { .. } | Step::Done => {
+                Some(End::Rows)
+            }
+        };
+        if let Some(end) = end {
+            return Ok(end);
+        }
+    }
+}
+
+impl Executor<'_> {
+    /// Has what was written into orange.db journalled; false once this process is to stop.
+    pub(super) fn journal(&mut self) -> Result<bool> {
+        let Some(tx) = lock(self.call, self.run, &self.place)? else {
+            return Ok(false);
+        };
+        self.task = tx.commit(Vec::new())?.task;
+        Ok(true)
+    }
+
+    pub(super) fn store(&self, execution: &Execution) -> Result<()> {
+        execution::store(self.call, &self.task, execution)
+    }
+
+    /// What the prompts of its turns are about.
+    pub(super) fn about(&self) -> PromptOf<'_> {
+        PromptOf {
+            call: self.call,
+            place: &self.place,
+            task: &self.task,
+            plan: &self.plan,
+        }
+    }
+
+    /// A phase of the plan.
+    pub(super) fn planned(&self, name: &str) -> Result<PlannedPhase> {
+        let phase = self.plan.phase(name).cloned();
+        phase.ok_or_else(|| err!(Failed, "the plan has no phase {name}"))
+    }
+
+    pub(super) fn interrupted(&self) -> End {
+        if self.run.was_asked_to_stop() {
+            End::Stopped
+        } else {
+            End::Because(Trigger::SIGTERM, self.run.interruption().to_owned())
+        }
+    }
+}
+
+/// Moves the task on, and leaves the hooks, which end this process, to an errand.
+fn finish(call: &Call, run: &ExecutorRun, place: &Place, end: End) -> Result<()> {
+    let (trigger, why) = match end {
+        End::Stopped => return Ok(()),
+        End::Rows => (Trigger::ORPHAN, "its plan has no more steps".to_owned()),
+        End::Because(trigger, why) => (trigger, why),
+    };
+    let Some(mut tx) = lock(call, run, place)? else {
+        return Ok(());
+    };
+    if tx.task.status_info().expects != Some(Role::Executor) {
+        return Ok(());
+    }
+    execution::pause_open(call, &tx.task)?;
+    tx.journal_execution()?;
+    let event = tx.decide_end(trigger, &why)?;
+    crash_point("executor.decided");
+    tx.commit_for_errand(vec![event])
+}

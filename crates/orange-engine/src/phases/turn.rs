@@ -1,0 +1,357 @@
+//! One turn: its iteration is opened, an agent runs, what it said and used is kept at once, and what it left in the slot is
+//! committed. What it means for its phase is `after_turn.rs`.
+
+use crate::call;
+use crate::effects::executor::harness_of_turns;
+use crate::effects::{spoken, start_agent};
+use crate::error::{Code, Result, err};
+use crate::git::checkpoint;
+use crate::git::state::{self, Head};
+use crate::harness::Harness;
+use crate::headless::{FailureKind, Request, Said, Turn, TurnExtras, listen_to_turn};
+use crate::phases::executor::{End, Executor};
+use crate::phases::transcripts::Transcript;
+use crate::prompt::phase as prompts;
+use crate::rules::{Commands, rules_commit};
+use crate::sessions::programs;
+use crate::settings::models;
+use crate::workspaces::consents;
+use orange_core::config::server_in_words;
+use orange_core::task::Task;
+use orange_core::usage::Usage;
+use orange_core::work::answer::Answer;
+use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Wanted};
+use orange_core::work::plan::{McpServer, PlannedPhase};
+use orange_core::workflow::{Role, Trigger};
+use orange_sys::crash_points::crash_point;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What a turn uses is kept no more often than this while it lasts.
+const BETWEEN_SPENDINGS: Duration = Duration::from_secs(1);
+
+/// The agent CLI of a turn.
+struct Agent {
+    harness: Harness,
+    program: PathBuf,
+}
+
+/// Takes a turn. Something, when the executor is to end.
+pub(super) fn take(
+    this: &mut Executor<'_>,
+    mut execution: Execution,
+    wanted: &Wanted,
+) -> Result<Option<End>> {
+    let phase = this.planned(&wanted.phase)?;
+    let agent = match agent(this) {
+        Ok(agent) => agent,
+        Err(error) => {
+            let why = spoken(this.call, &error);
+            return Ok(Some(End::Because(Trigger::NO_HARNESS, why)));
+        }
+    };
+    let prompt = prompts::prompt(&this.about(), &execution, &phase, wanted)?;
+    let before = wanted.resume.as_deref().map(|session| {
+        let turns = execution.iterations.iter();
+        let of_session = turns.filter(|turn| turn.session.as_deref() == Some(session));
+        of_session.fold(Usage::default(), |sum, turn| sum.plus(turn.usage))
+    });
+    let session = wanted.resume.clone();
+    let session = session.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    let transcript = Transcript::of(this, &phase.name, wanted.iteration);
+    let mut iteration = Iteration {
+        phase: phase.name.clone(),
+        iteration: wanted.iteration,
+        attempt: wanted.attempt,
+        kind: IterationKind::Turn,
+        run: this.run.spec.run.clone(),
+        harness: agent.harness.name.clone(),
+        session: Some(session.clone()),
+        started_at: this.call.now(),
+        transcript: Some(transcript.name()),
+        ..Iteration::default()
+    };
+    if !execution.open(&this.plan, iteration.clone())
+        || !this.call.with_database(|database| {
+            database.open_iteration(&this.task.id, &iteration, &execution)
+        })?
+    {
+        let (number, phase) = (wanted.iteration, &wanted.phase);
+        return Err(err!(
+            Busy,
+            "iteration {number} of {phase} was begun by another executor"
+        ));
+    }
+    crash_point("execution.opened");
+    if !this.journal()? {
+        return Ok(Some(this.interrupted()));
+    }
+    let mut request = request(this, &phase, wanted, &agent, prompt)?;
+    request.extras.used_before = before;
+    if request.resume.is_none() {
+        request.extras.begin = Some(session);
+    }
+    let turn = run(this, &agent, request, &transcript, &iteration);
+    let end = judge(this, &mut iteration, turn);
+    iteration.ended_at = Some(this.call.now());
+    keep(this, &iteration)?;
+    crash_point("execution.spent");
+    commit(this, &mut iteration)?;
+    keep(this, &iteration)?;
+    Ok(end)
+}
+
+fn keep(this: &Executor<'_>, iteration: &Iteration) -> Result<()> {
+    this.call
+        .with_database(|database| database.spend(&this.task.id, iteration))
+        .map(drop)
+}
+
+fn agent(this: &Executor<'_>) -> Result<Agent> {
+    let harness = harness_of_turns(this.call, &this.task)?;
+    let program = programs::fit_program(this.call, &harness)?;
+    start_agent::check_login(this.call, &this.task, Role::Executor)?;
+    Ok(Agent { harness, program })
+}
+
+fn request(
+    this: &Executor<'_>,
+    phase: &PlannedPhase,
+    wanted: &Wanted,
+    agent: &Agent,
+    prompt: String,
+) -> Result<Request> {
+    let (call, spec, rules) = (this.call, &this.run.spec, &this.rules.phases);
+    let mut asked = models::of_task(&this.task, Role::Executor);
+    // A phase of the plan is more particular than the task.
+    asked.model = phase.model.clone().or(asked.model);
+    asked.effort = phase
+        .effort
+        .map(|effort| effort.to_string())
+        .or(asked.effort);
+    let timeout = phase.timeout.unwrap_or(rules.turn_timeout);
+    Ok(Request {
+        harness: agent.harness.name.clone(),
+        folder: this.slot.clone(),
+        prompt,
+        permissions: spec.permissions,
+        choice: models::with_settings(call, asked, Role::Executor, &agent.harness)?,
+        resume: wanted.resume.clone(),
+        timeout: timeout.min(wanted.time_left.max(Duration::from_secs(1))),
+        extras: TurnExtras {
+            idle_timeout: Some(rules.idle_timeout),
+            turn_of: Some(this.run.turn_of(
+                &call.orange,
+                &phase.name,
+                wanted.iteration,
+                wanted.attempt,
+            )),
+            mcp_servers: agreed_servers(this, phase)?,
+            ..TurnExtras::default()
+        },
+    })
+}
+
+/// The MCP servers of a phase, without those of the repository's plans that nobody has agreed to.
+fn agreed_servers(this: &Executor<'_>, phase: &PlannedPhase) -> Result<Vec<McpServer>> {
+    let mut servers = phase.mcp_servers.clone();
+    if servers.is_empty() {
+        return Ok(servers);
+    }
+    let project = call::registered(this.call, &this.task.project)?;
+    let commit = rules_commit::rules_commit(this.call, &project, &this.task)?;
+    let foreign = consents::repository_rules(this.call, &project, &commit)?.foreign;
+    let plans = Commands {
+        plans: foreign.plans,
+        ..Commands::default()
+    };
+    if !consents::is_trusted(this.call, &project.name, &plans)? {
+        servers.retain(|server| {
+            let told = server_in_words(server);
+            !told.is_some_and(|told| plans.plans.contains(&told))
+        });
+    }
+    Ok(servers)
+}
+
+/// Runs the agent; a conversation that it does not know any more begins anew.
+fn run(
+    this: &Executor<'_>,
+    agent: &Agent,
+    mut request: Request,
+    transcript: &Transcript,
+    iteration: &Iteration,
+) -> Result<Turn> {
+    loop {
+        let mut written = transcript.begin(&this.task, iteration, &request.prompt)?;
+        let mut spending = Spending::of(this, iteration);
+        let stop = || this.run.is_to_stop();
+        let outcome = listen_to_turn(
+            &agent.harness,
+            &agent.program,
+            &request,
+            &programs::probe(this.call),
+            &stop,
+            &mut |said| {
+                spending.hear(&said);
+                written.hear(said);
+            },
+        );
+        written.finish();
+        match outcome {
+            Err(error) if error.code == Code::NotFound && request.resume.is_some() => {
+                tracing::warn!(%error, "a conversation begins anew");
+                request.resume = None;
+                request.extras.used_before = None;
+                request.extras.begin = Some(uuid::Uuid::new_v4().to_string());
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Keeps what a turn uses while it lasts, so that one that is killed has told it.
+struct Spending<'a> {
+    this: &'a Executor<'a>,
+    iteration: Iteration,
+    kept: Option<Instant>,
+}
+
+impl<'a> Spending<'a> {
+    fn of(this: &'a Executor<'a>, iteration: &Iteration) -> Spending<'a> {
+        Spending {
+            this,
+            iteration: iteration.clone(),
+            kept: None,
+        }
+    }
+
+    fn hear(&mut self, said: &Said<'_>) {
+        let Said::Used(usage) = said else {
+            return;
+        };
+        self.iteration.usage = *usage;
+        if self
+            .kept
+            .is_some_and(|kept| kept.elapsed() < BETWEEN_SPENDINGS)
+        {
+            return;
+        }
+        self.kept = Some(Instant::now());
+        let (call, task) = (self.this.call, &self.this.task);
+        let kept = call.with_database(|database| database.spend(&task.id, &self.iteration));
+        if let Err(error) = kept {
+            tracing::warn!(%error, "what a turn has used so far is not kept");
+        }
+    }
+}
+
+/// Notes what came of a turn; something, when nothing can go on without a person.
+fn judge(this: &Executor<'_>, iteration: &mut Iteration, turn: Result<Turn>) -> Option<End> {
+    let turn = match turn {
+        Ok(turn) => turn,
+        Err(error) => {
+            let why = spoken(this.call, &error);
+            iteration.outcome = Some(Outcome::Service);
+            iteration.error = Some(why.clone());
+            return Some(End::Because(Trigger::NO_HARNESS, why));
+        }
+    };
+    let model = turn.model.as_deref();
+    iteration.usage = this.rules.prices.priced(model, turn.used);
+    if turn.conversation.is_some() {
+        iteration.session.clone_from(&turn.conversation);
+    }
+    iteration.error.clone_from(&turn.error);
+    let Some(failure) = turn.failure else {
+        let answer = Answer::read(&turn.text);
+        iteration.outcome = Some(Outcome::of_answer(answer.status));
+        iteration.answer = Some(answer);
+        return None;
+    };
+    let why = turn.error.unwrap_or_else(|| "its turn failed".to_owned());
+    let (outcome, end) = match failure {
+        FailureKind::Service | FailureKind::Limit => {
+            let again = turn
+                .until
+                .unwrap_or_else(|| this.call.now() + this.retry_delay);
+            iteration.again_at = Some(again);
+            (Outcome::Service, None)
+        }
+        FailureKind::LoggedOut | FailureKind::Refused => {
+            let end = End::Because(Trigger::NO_HARNESS, why);
+            (Outcome::Service, Some(end))
+        }
+        FailureKind::Interrupted => (Outcome::Interrupted, Some(this.interrupted())),
+        FailureKind::TimedOut | FailureKind::Idle => (Outcome::TimedOut, None),
+        FailureKind::Failed => (Outcome::Failed, None),
+    };
+    iteration.outcome = Some(outcome);
+    end
+}
+
+/// Commits what is uncommitted in the slot, so that the iteration has a commit to be checked at.
+pub(super) fn commit(this: &mut Executor<'_>, iteration: &mut Iteration) -> Result<()> {
+    match head_after(this, iteration) {
+        Ok(head) => iteration.head = head,
+        Err(error) => {
+            // Nobody can look at what it says is complete: it is done again.
+            if iteration.outcome.is_some_and(Outcome::has_result) {
+                iteration.outcome = Some(Outcome::Failed);
+                iteration.error = Some(spoken(this.call, &error));
+                keep(this, iteration)?;
+            }
+            return Err(error);
+        }
+    }
+    crash_point("execution.committed");
+    Ok(())
+}
+
+/// The commit that holds what an iteration left.
+fn head_after(this: &mut Executor<'_>, iteration: &Iteration) -> Result<Option<String>> {
+    check_branch(this)?;
+    let message = message(&this.rules.prefix, &this.task, iteration);
+    match checkpoint::commit_all(&this.slot, &message)? {
+        Some(commit) => Ok(Some(commit)),
+        None => crate::git::commit_of(&this.slot, "HEAD"),
+    }
+}
+
+/// Refuses a slot in which an agent has switched to another branch: a commit there would change what belongs to somebody else.
+fn check_branch(this: &mut Executor<'_>) -> Result<()> {
+    let head = state::head(&this.slot);
+    if matches!(head, Head::Branch(_))
+        && head.branch() != Some(&this.task.branch)
+        && !crate::git::branch_exists(&this.slot, &this.task.branch)?
+    {
+        // One that was renamed is followed by whoever locks the task.
+        this.journal()?;
+    }
+    let own = &this.task.branch;
+    let place = match &head {
+        Head::Branch(current) if current == own => return Ok(()),
+        Head::Branch(current) => format!("it is on {current}"),
+        Head::Detached(_) => "it is on no branch".to_owned(),
+        Head::Missing(why) => why.clone(),
+    };
+    Err(err!(
+        ConditionUnmet,
+        "its agent left the branch {own} in its workspace: {place}; nothing was committed there, and what it left is saved with its rescues"
+    ))
+}
+
+/// `[orange] TASK-001: test - iteration 2`
+fn message(prefix: &str, task: &Task, iteration: &Iteration) -> String {
+    let how_far = if iteration.outcome == Some(Outcome::Completed) {
+        "completed".to_owned()
+    } else {
+        format!("iteration {}", iteration.iteration)
+    };
+    let label = task.label();
+    let first = format!("{prefix} {label}: {} - {how_far}", iteration.phase);
+    match iteration.summary() {
+        Some(summary) => format!("{first}\n\n{summary}\n"),
+        None => format!("{first}\n"),
+    }
+}

@@ -1,0 +1,213 @@
+//! The execution of a phased task beside its journal: rows that the journal does not name yet are journalled, and moves that
+//! the rows imply are made by whoever locks the task, should the executor or the verb have died before.
+
+use crate::call::Call;
+use crate::effects::executor;
+use crate::error::Result;
+use crate::execution::{self, journal};
+use crate::sessions;
+use crate::tx::TaskTx;
+use crate::tx::decide::decided;
+use orange_core::history::Event;
+use orange_core::machine::Move;
+use orange_core::task::Task;
+use orange_core::work::execution::{End, Execution};
+use orange_core::work::phase_gate::PhaseGateKind;
+use orange_core::work::plan::Plan;
+use orange_core::workflow::{Actor, Condition, Intent, Role, Trigger, Workflow};
+use orange_sys::crash_points::crash_point;
+
+impl TaskTx<'_> {
+    /// Journals what orange.db alone knows of the execution: a process died in between, or leaves it to whoever comes next.
+    pub(crate) fn journal_execution(&mut self) -> Result<()> {
+        if !execution::has_plan(&self.task) {
+            return Ok(());
+        }
+        let pending = journal::pending(self.call, &self.task);
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let phase = match execution::plan(self.call, &self.task)? {
+            Some(plan) => {
+                let execution = execution::execution(self.call, &self.task)?;
+                execution.current_phase(&plan).map(str::to_owned)
+            }
+            None => None,
+        };
+        for pending in pending {
+            if !journal::is_journalled(self.history(), &pending) {
+                let event = journal::current_phase(&self.task, pending.event, phase.as_deref());
+                self.note(vec![event])?;
+                crash_point("execution.journalled");
+            }
+            journal::note_journalled(self.call, &self.task, &pending.row)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the move that an executor did not live to make, or that a decision which is stored implies.
+    pub(crate) fn follow_execution(&mut self) -> Result<()> {
+        if !execution::has_plan(&self.task) {
+            return Ok(());
+        }
+        if self.task.status_info().expects == Some(Role::Executor) {
+            return self.take_orphan();
+        }
+        self.take_decision()?;
+        self.take_change()
+    }
+
+    /// A task that should have an executor and has none.
+    fn take_orphan(&mut self) -> Result<()> {
+        let call = self.call;
+        if sessions::live_run(call, self.history(), Role::Executor).is_some()
+            || executor::is_at_work_elsewhere(call, &self.task)?
+        {
+            return Ok(());
+        }
+        let why = self.failed_hooks().into_iter().next();
+        let (trigger, why) = match why {
+            Some((_, why)) => (Trigger::START_FAILED, why),
+            None => (Trigger::ORPHAN, "its executor is gone".to_owned()),
+        };
+        execution::interrupt_open(call, &self.task)?;
+        self.journal_execution()?;
+        let event = self.decide_end(trigger, &why)?;
+        self.write(vec![event])?;
+        crash_point("orphan.moved");
+        self.finish_hooks()
+    }
+
+    /// The move with which an executor ends: what its rows say, or else what stopped it.
+    pub(crate) fn decide_end(&self, otherwise: Trigger, why: &str) -> Result<Event> {
+        let (call, task) = (self.call, &self.task);
+        let execution = execution::execution(call, task)?;
+        let plan = execution::plan(call, task)?;
+        let end = plan.as_ref().and_then(|plan| execution.end(plan));
+        let (trigger, why) = match end.zip(plan.as_ref()) {
+            Some((End::Completed, _)) => {
+                let mut rows = task.rows();
+                let completed = rows.find(|row| {
+                    row.conditions.contains(&Condition::PhasesOver)
+                        && row.entries_for(Actor::Engine).any(|by| by.when.is_none())
+                });
+                if let Some(row) = completed {
+                    return self.decide_as_engine(Move::to(row.to));
+                }
+                (otherwise, why.to_owned())
+            }
+            Some((End::Gate, plan)) => self.gate_reached(&execution, plan)?,
+            Some((End::Question(question), _)) => (Trigger::NEEDS_ANSWER, question),
+            Some((End::Failed(why), _)) => (Trigger::PHASE_FAILED, why),
+            None => (otherwise, why.to_owned()),
+        };
+        let wish = Move::on(task, trigger);
+        let wish = wish.ok_or_else(|| crate::error::err!(Failed, "no move on {}", trigger.0))?;
+        Ok(self.decide_as_engine(wish)?.because(why))
+    }
+
+    /// Who is to decide about the phase that is done, in words.
+    fn gate_reached(&self, execution: &Execution, plan: &Plan) -> Result<(Trigger, String)> {
+        let rules = execution::rules::of(self.call, &self.task, plan)?;
+        let gate = execution.gate(plan);
+        let phase = gate.and_then(|state| plan.phase(&state.name));
+        let kind = phase.map(|phase| rules.core.gate(phase));
+        let name = gate.map_or("a phase", |state| state.name.as_str());
+        let said = gate.and_then(|state| state.summary.as_deref());
+        let said = said.map_or(String::new(), |said| format!(": {said}"));
+        Ok(match kind {
+            Some(PhaseGateKind::Ai) => (
+                Trigger::UNDECIDED_GATE,
+                format!("phase {name} is done, and a person has to judge it{said}"),
+            ),
+            _ => (
+                Trigger::HUMAN_GATE,
+                format!("phase {name} is done, and a person decides whether it counts{said}"),
+            ),
+        })
+    }
+
+    /// A decision or an answer of a person is stored, and the task has not moved.
+    fn take_decision(&mut self) -> Result<()> {
+        let (call, task) = (self.call, &self.task);
+        let waits = task.rows().any(|row| {
+            row.conditions.contains(&Condition::DecisionStored)
+                || row.intent == Some(Intent::Answer)
+        });
+        if !waits {
+            return Ok(());
+        }
+        let execution = execution::execution(call, task)?;
+        let Some(plan) = execution::plan(call, task)? else {
+            return Ok(());
+        };
+        if matches!(execution.end(&plan), Some(End::Gate | End::Question(_))) {
+            return Ok(());
+        }
+        let wishes = stored_wishes(task, was_approved(call, task)?).into_iter();
+        let mut decided =
+            wishes.map(|wish| decided(call, Actor::Human, task, &self.body, wish, None));
+        let event = decided.find_map(|decided| decided.ok()?.ok());
+        drop(decided);
+        let Some(event) = event else {
+            return Ok(());
+        };
+        self.write(vec![event])?;
+        crash_point("decision.moved");
+        self.finish_hooks()
+    }
+
+    /// A task whose phases were all over, and one of them is to be tried again: it waits to be executed.
+    fn take_change(&mut self) -> Result<()> {
+        let (call, task) = (self.call, &self.task);
+        let mut rows = Workflow::named(task.workflow).transitions.iter();
+        let completes = rows.find(|row| row.conditions == [Condition::PhasesOver]);
+        if completes.is_none_or(|row| row.to != task.status) {
+            return Ok(());
+        }
+        let execution = execution::execution(call, task)?;
+        let plan = execution::plan(call, task)?;
+        if plan.is_none_or(|plan| execution.is_completed(&plan)) {
+            return Ok(());
+        }
+        // Who asks for changes means that it goes on by itself.
+        let asks = execution
+            .retry_context
+            .iter()
+            .any(|told| told.from.is_none());
+        let wish = match asks {
+            true => Move::for_intent(task, Intent::RequestChanges),
+            false => Move::on(task, Trigger::REWIND),
+        };
+        let Some(wish) = wish else {
+            return Ok(());
+        };
+        let event = self.decide_as(Actor::Human, wish)?;
+        self.write(vec![event])?;
+        crash_point("change.moved");
+        self.finish_hooks()
+    }
+}
+
+/// What the last decision about a phase was.
+fn was_approved(call: &Call, task: &Task) -> Result<Option<bool>> {
+    let stored = call.with_existing_database(|database| database.decisions(&task.id))?;
+    Ok(stored.and_then(|all| all.last().map(|last| last.approved)))
+}
+
+/// The moves that a stored decision may mean, the likeliest first.
+fn stored_wishes(task: &Task, approved: Option<bool>) -> Vec<Move> {
+    let trigger = match approved {
+        Some(false) => Trigger::REJECT,
+        Some(true) | None => Trigger::APPROVE,
+    };
+    let rows = task.rows().filter(|row| {
+        row.who.iter().any(|by| by.when == Some(trigger)) || row.intent == Some(Intent::Answer)
+    });
+    rows.map(|row| Move {
+        trigger: Some(trigger),
+        intent: row.intent,
+        ..Move::to(row.to)
+    })
+    .collect()
+}

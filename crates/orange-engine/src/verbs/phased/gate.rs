@@ -1,0 +1,142 @@
+//! `approve`, `reject` and the answer to an agent's question: a person decides about a phase.
+
+use crate::access;
+use crate::call::Call;
+use crate::error::{Result, err};
+use crate::execution;
+use crate::store::Place;
+use crate::tx::commit::Committed;
+use crate::tx::{self, TaskTx};
+use crate::verbs::phased::{is_phased, not_here, said};
+use orange_core::history::Event;
+use orange_core::history::payload::StatusMoved;
+use orange_core::machine::Move;
+use orange_core::task::Task;
+use orange_core::work::execution::{End, Execution};
+use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
+use orange_core::work::plan::Plan;
+use orange_core::workflow::{Actor, Intent, Trigger};
+use orange_sys::crash_points::crash_point;
+
+/// What the phase did counts, and the task goes on.
+pub fn approve(call: &Call, place: Place, reason: &str) -> Result<Committed> {
+    decide(call, place, true, reason)
+}
+
+/// The phase is tried again with the reason, or the task fails after its last try.
+pub fn reject(call: &Call, place: Place, reason: &str) -> Result<Committed> {
+    if reason.trim().is_empty() {
+        return Err(err!(Usage, "why is it rejected?")
+            .hint("say it: the agent gets it as what it has to do differently"));
+    }
+    decide(call, place, false, reason)
+}
+
+fn decide(call: &Call, place: Place, approved: bool, reason: &str) -> Result<Committed> {
+    access::people_only(call, "decide about phases")?;
+    let mut tx = tx::lock_task(call, place)?;
+    is_phased(&tx.task)?;
+    let trigger = if approved {
+        Trigger::APPROVE
+    } else {
+        Trigger::REJECT
+    };
+    said(&tx, trigger)?;
+    let (plan, execution) = at_a_stop(&tx)?;
+    let Some(phase) = execution.gate(&plan) else {
+        return Err(not_here(call, &tx.task, trigger.0));
+    };
+    let reason = reason.trim();
+    let rules = execution::rules::of(call, &tx.task, &plan)?;
+    let decision = GateDecision {
+        phase: phase.name.clone(),
+        gate_type: plan
+            .phase(&phase.name)
+            .map_or(PhaseGateKind::Human, |planned| rules.core.gate(planned)),
+        attempt: phase.attempt,
+        approved,
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+        by: call.user.clone().unwrap_or_else(|| "human".to_owned()),
+        at: call.now(),
+    };
+    let after = if approved {
+        execution.clone().approved(&plan, call.now())
+    } else {
+        execution.clone().rejected(&plan, reason, &rules.core)
+    };
+    tx.mark()?;
+    call.with_database(|database| database.decide(&tx.task.id, &decision, &after))?;
+    crash_point("gate.stored");
+    tx.journal_execution()?;
+    let event = move_on(&tx, trigger)?;
+    let event = if reason.is_empty() {
+        event
+    } else {
+        event.because(reason)
+    };
+    tx.commit(vec![event])
+}
+
+/// The first move by this word that its conditions allow, or else why the last one is refused.
+fn move_on(tx: &TaskTx<'_>, trigger: Trigger) -> Result<Event> {
+    let rows = tx.task.rows();
+    let of_word = rows.filter(|row| row.who.iter().any(|by| by.when == Some(trigger)));
+    let mut refused = None;
+    for row in of_word {
+        let wish = Move {
+            trigger: Some(trigger),
+            ..Move::to(row.to)
+        };
+        match tx.decide_as(Actor::Human, wish) {
+            Ok(event) => return Ok(event),
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| not_here(tx.call, &tx.task, trigger.0)))
+}
+
+/// Answers what the agent of a phase asked; the task goes on with it.
+pub fn answer(call: &Call, place: Place, text: &str) -> Result<Committed> {
+    access::people_only(call, "answer questions")?;
+    let mut tx = tx::lock_task(call, place)?;
+    is_phased(&tx.task)?;
+    let wish = Move::for_intent(&tx.task, Intent::Answer)
+        .filter(|_| tx.task.offers(Intent::Answer))
+        .ok_or_else(|| not_here(call, &tx.task, "answer"))?;
+    let (plan, execution) = at_a_stop(&tx)?;
+    let after = execution.answered(&plan, text.trim());
+    tx.mark()?;
+    execution::store(call, &tx.task, &after)?;
+    crash_point("answer.stored");
+    tx.journal_execution()?;
+    let event = tx.decide_as(Actor::Human, wish)?.with(StatusMoved {
+        message: Some(text.trim()),
+        ..StatusMoved::default()
+    });
+    tx.commit(vec![event])
+}
+
+/// The question that the task waits at, if it does.
+pub fn question(call: &Call, task: &Task) -> Result<Option<String>> {
+    if !execution::has_plan(task) || !task.offers(Intent::Answer) {
+        return Ok(None);
+    }
+    let execution = execution::execution(call, task)?;
+    let Some(plan) = execution::plan(call, task)? else {
+        return Ok(None);
+    };
+    Ok(match execution.end(&plan) {
+        Some(End::Question(question)) => Some(question),
+        _ => None,
+    })
+}
+
+/// Whether a person decides about a phase where the task stands.
+pub(super) fn is_decided_here(task: &Task) -> bool {
+    Move::on(task, Trigger::REJECT).is_some()
+}
+
+fn at_a_stop(tx: &TaskTx<'_>) -> Result<(Plan, Execution)> {
+    let plan = execution::required_plan(tx.call, &tx.task)?;
+    Ok((plan, execution::execution(tx.call, &tx.task)?))
+}

@@ -1,0 +1,65 @@
+//! A person's word about who decides about a phase of one task: `--gate PHASE=TYPE`.
+
+use crate::call::Call;
+use crate::error::{Result, err};
+use crate::{execution, settings};
+use orange_core::suggest::meant;
+use orange_core::task::{Task, Weight};
+use orange_core::work::phase_gate::PhaseGateKind;
+use orange_core::work::plan::PhaseKind;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What the settings call the gate behind the last phase.
+const MERGE: &str = "merge";
+
+/// The gates of a task with that of one phase changed. Without a kind the task says nothing of it any more.
+pub(crate) fn with_gate(
+    call: &Call,
+    task: &Task,
+    phase: &str,
+    kind: Option<PhaseGateKind>,
+) -> Result<Map<String, Value>> {
+    let label = task.label();
+    if !execution::has_plan(task) {
+        return Err(err!(
+            Usage,
+            "{label} has the {} workflow, which has no phase gates",
+            task.workflow
+        )
+        .hint("leave --gate out"));
+    }
+    let mut gates = task.gates.clone();
+    match kind {
+        None => {
+            gates.remove(phase);
+        }
+        Some(kind) => {
+            let known = known_phases(call, task)?;
+            if !known.contains(phase) {
+                let meant = meant(phase, known.iter().map(String::as_str));
+                let known: Vec<String> = known.into_iter().collect();
+                return Err(err!(Usage, "{label} has no phase {phase:?}")
+                    .hint(format!("{meant}there are {}", known.join(", "))));
+            }
+            gates.insert(phase.to_owned(), Value::from(kind.as_str()));
+        }
+    }
+    Ok(gates)
+}
+
+/// The phases of its plan; those of every plan that it may get where it has none.
+fn known_phases(call: &Call, task: &Task) -> Result<BTreeSet<String>> {
+    let mut known = BTreeSet::from([MERGE.to_owned()]);
+    if let Some(plan) = execution::plan(call, task)? {
+        known.extend(plan.phases.into_iter().map(|phase| phase.name));
+        return Ok(known);
+    }
+    known.extend(PhaseKind::WORDS.iter().map(|word| (*word).to_owned()));
+    let config = settings::config_for(call, task)?;
+    for weight in Weight::ALL {
+        let phases = config.weights.plan(*weight).into_iter().flatten();
+        known.extend(phases.map(|phase| phase.name.clone()));
+    }
+    Ok(known)
+}

@@ -1,0 +1,109 @@
+//! `run`, `resume` and `retry`: the execution of a task begins or goes on.
+
+use crate::access;
+use crate::call::{self, Call};
+use crate::effects::executor;
+use crate::error::{Result, err};
+use crate::execution;
+use crate::store::Place;
+use crate::tx;
+use crate::verbs::phased::{is_phased, not_here, said};
+use crate::verbs::start::{self, StartOutcome};
+use orange_core::machine::Move;
+use orange_core::task::Task;
+use orange_core::workflow::{Actor, Trigger};
+
+/// How a task is to be run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunWish {
+    /// This phase alone; then it is paused.
+    pub phase: Option<String>,
+    /// In spite of open dependencies and of `agents.limit`.
+    pub force: bool,
+}
+
+/// The word by which a person has the execution go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    Run,
+    Resume,
+    Retry,
+}
+
+impl Again {
+    fn trigger(self) -> Trigger {
+        match self {
+            Again::Run => Trigger::RUN,
+            Again::Resume => Trigger::RESUME,
+            Again::Retry => Trigger::RETRY,
+        }
+    }
+}
+
+/// Executes a task, or has it wait in the queue.
+pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<StartOutcome> {
+    access::people_only(call, "run tasks")?;
+    let mut tx = tx::lock_task(call, place.clone())?;
+    is_phased(&tx.task)?;
+    if execution::waits_for_weight(&tx.task) {
+        // The errand that finds it out may have died.
+        executor::send_classifier(call, &place.folder())?;
+        let why = "its weight is being found".to_owned();
+        return Ok(StartOutcome::Queued(Box::new(tx.task.clone()), why));
+    }
+    if tx.task.has_started() {
+        let mut known = Move::on(&tx.task, again.trigger());
+        if wish.force {
+            known = known.or_else(|| Move::on(&tx.task, Trigger::RUN_FORCE));
+        }
+        let wanted = known.ok_or_else(|| not_here(call, &tx.task, again.trigger().0))?;
+        choose_phase(call, &tx.task, wish)?;
+        let execution = execution::execution(call, &tx.task)?;
+        if let Some(plan) = execution::plan(call, &tx.task)? {
+            execution::store(call, &tx.task, &execution.retry_by_person(&plan))?;
+        }
+        tx.journal_execution()?;
+        let event = tx.decide_as(Actor::Human, wanted)?;
+        tx.commit(vec![event]).map(drop)?;
+    } else {
+        choose_phase(call, &tx.task, wish)?;
+        if wish.force && Move::on(&tx.task, Trigger::RUN_FORCE).is_some() {
+            let event = tx.decide_as(Actor::Human, said(&tx, Trigger::RUN_FORCE)?)?;
+            tx.commit(vec![event]).map(drop)?;
+        } else {
+            drop(tx);
+        }
+    }
+    let outcome = start::start(call, place, wish.force);
+    if outcome.is_err() {
+        // It is asked for nevertheless, and the queue tries it.
+        call::request_queue_run(call)?;
+    }
+    outcome
+}
+
+/// Notes which phase is to run alone, or that all are.
+fn choose_phase(call: &Call, task: &Task, wish: &RunWish) -> Result<()> {
+    let Some(plan) = execution::plan(call, task)? else {
+        return match &wish.phase {
+            Some(_) => execution::required_plan(call, task).map(drop),
+            None => Ok(()),
+        };
+    };
+    let execution = execution::execution(call, task)?;
+    let chosen = execution
+        .clone()
+        .with_only_phase(&plan, wish.phase.as_deref());
+    let chosen = chosen.map_err(|why| {
+        let phase = wish.phase.as_deref().unwrap_or_default();
+        err!(
+            Usage,
+            "phase {phase} of {} cannot be run: {why}",
+            task.label()
+        )
+    })?;
+    if chosen == execution {
+        return Ok(());
+    }
+    execution::store(call, task, &chosen)
+}

@@ -1,0 +1,114 @@
+//! What an executor is answered, in every form that models give answers, and what a turn uses.
+
+use super::super::agent::Agent;
+use super::super::script::{Answer, Form, Used};
+use super::super::text::Text;
+use serde_json::{Map, Value, json};
+
+/// An answer that does not count, as it comes before another.
+const FIRST: &str = r#"{"status": "continue", "summary": "I have not looked yet."}"#;
+
+impl Agent {
+    pub(in super::super) fn answer(&mut self, answer: &Answer) {
+        let text = written(answer, |text| self.fill(text));
+        self.say(&text);
+    }
+
+    /// Tells it at once: a turn that is killed has told what it used until then.
+    pub(in super::super) fn use_tokens(&mut self, used: &Used) -> std::io::Result<()> {
+        let mut about = json!({
+            "input": used.input.0,
+            "output": used.output.0,
+            "cache_read": used.cache_read.0,
+            "cache_write": used.cache_write.0,
+            "model": used.model.as_ref().map_or("sim", |model| model.0.as_str()),
+        });
+        if let Some(cost) = &used.cost {
+            about["cost"] = json!(cost.0 as f64 / 1e6);
+        }
+        self.events.write("used", &about);
+        match &mut self.headless {
+            Some(headless) => headless.used(about),
+            None => Ok(()),
+        }
+    }
+}
+
+fn written(answer: &Answer, fill: impl Fn(&Text) -> String) -> String {
+    let mut fields = Map::new();
+    fields.insert("status".into(), answer.status.0.clone().into());
+    let texts = [
+        ("summary", &answer.summary),
+        ("reason", &answer.reason),
+        ("question", &answer.question),
+        ("artifact", &answer.artifact),
+    ];
+    for (name, text) in texts {
+        if let Some(text) = text {
+            fields.insert(name.to_owned(), fill(text).into());
+        }
+    }
+    if !answer.touching.is_empty() {
+        let files = answer.touching.iter().map(fill);
+        fields.insert("touching".into(), files.collect::<Vec<_>>().into());
+    }
+    if !answer.findings.is_empty() {
+        fields.insert("findings".into(), answer.findings.clone().into());
+    }
+    if answer.form == Form::Bytes {
+        fields.insert("noise".into(), BAD_BYTES.into());
+    }
+    let size = answer.size.as_ref().map(|size| size.0);
+    if let Some(size) = size.and_then(|size| usize::try_from(size).ok()) {
+        fields.insert("padding".into(), "x".repeat(size).into());
+    }
+    let object = Value::Object(fields).to_string();
+    match answer.form {
+        Form::Plain | Form::Bytes => object,
+        Form::Prose => {
+            format!("I have looked at {{everything}}.\n\n{object}\n\nThat is all, {{for now}}.")
+        }
+        Form::Fence => format!("It is this:\n\n```json\n{object}\n```\n"),
+        Form::Twice => format!("{FIRST}\n\nAnd now:\n{object}"),
+        Form::Broken => object.chars().take(object.chars().count() / 2).collect(),
+    }
+}
+
+/// Leaves a turn without a terminal as bytes that are no UTF-8.
+pub(in super::super) const BAD_BYTES: &str = "\u{fffd}";
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::script::Word;
+    use super::*;
+
+    #[test]
+    fn an_answer_comes_in_every_form() {
+        let answer = |form: &str| {
+            let source = json!({"value": "complete", "summary": "all of {key}", "as": form});
+            let answer: Answer = serde_json::from_value(source).unwrap();
+            written(&answer, |text| text.fill(|_| "T".to_owned()))
+        };
+        let plain = r#"{"status":"complete","summary":"all of T"}"#;
+        assert_eq!(answer("plain"), plain);
+        for form in ["prose", "fence", "twice"] {
+            let text = answer(form);
+            assert!(text.contains(plain) && text.len() > plain.len(), "{text}");
+        }
+        assert_eq!(answer("broken"), r#"{"status":"complete","#);
+        assert!(answer("bytes").contains(BAD_BYTES));
+    }
+
+    #[test]
+    fn a_long_answer_is_one_line() {
+        let source = json!({"value": "continue", "size": "1MB", "touching": ["a {key}"],
+            "findings": [{"severity": "major", "text": "No test."}]});
+        let answer: Answer = serde_json::from_value(source).unwrap();
+        assert_eq!(answer.status, Word("continue".into()));
+        let text = written(&answer, |text| text.fill(|_| "T".to_owned()));
+        assert!(text.len() > 1024 * 1024 && !text.contains('\n'));
+        let read: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read["touching"][0], "a T");
+        assert_eq!(read["findings"][0]["severity"], "major");
+    }
+}

@@ -1,0 +1,169 @@
+//! How far phased tasks are: plans, executions with their phases and iterations, decisions at gates, claims of executors.
+//! Every change is one transaction, and marks the row until the task's journal has its event; whoever locks the task
+//! journals what is still marked. `execution.rs` has phases and the whole, `iteration.rs` the rows that money stands in,
+//! `marks.rs` what is not journalled.
+
+mod claim;
+mod execution;
+mod iteration;
+mod marks;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use super::{Database, explain};
+use crate::locks::{self, Rank};
+pub use claim::Claim;
+pub use marks::{Mark, Unjournalled};
+use orange_core::Timestamp;
+use orange_core::work::execution::Execution;
+use orange_core::work::phase_gate::GateDecision;
+use orange_sys::error::Result;
+pub use plan::StoredPlan;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+use serde::de::DeserializeOwned;
+use std::error::Error as StdError;
+use std::str::FromStr;
+
+/// The tables.
+pub(super) const SCHEMA: &str = include_str!("phased/schema.sql");
+
+impl Database {
+    /// Stores a decision, and what it changes.
+    pub fn decide(
+        &mut self,
+        task: &str,
+        decision: &GateDecision,
+        execution: &Execution,
+    ) -> Result<()> {
+        self.in_transaction(|rows| {
+            let sql = "INSERT INTO gate_decisions
+                 (task_id, phase, gate_type, attempt, approved, reason, decided_by, decided_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+            let values = params![
+                task,
+                decision.phase,
+                decision.gate_type.as_str(),
+                decision.attempt,
+                decision.approved,
+                decision.reason,
+                decision.by,
+                decision.at.to_string(),
+            ];
+            rows.prepare_cached(sql)?.execute(values)?;
+            marks::mark(
+                rows,
+                task,
+                marks::Kind::Decision,
+                "",
+                rows.last_insert_rowid(),
+            )?;
+            execution::store(rows, task, execution)
+        })
+    }
+
+    /// What was decided at a task's gates, the oldest first.
+    pub fn decisions(&mut self, task: &str) -> Result<Vec<GateDecision>> {
+        let sql = "SELECT phase, gate_type, attempt, approved, reason, decided_by, decided_at
+             FROM gate_decisions WHERE task_id = ?1 ORDER BY id";
+        self.read(|rows| {
+            let mut question = rows.prepare_cached(sql)?;
+            question.query_map([task], decision)?.collect()
+        })
+    }
+
+    /// Forgets everything about a task that is gone for good.
+    pub fn forget_phased(&mut self, task: &str) -> Result<()> {
+        const TABLES: [&str; 7] = [
+            "plans",
+            "executions",
+            "phases",
+            "iterations",
+            "gate_decisions",
+            "claims",
+            "unjournalled",
+        ];
+        self.in_transaction(|rows| {
+            for table in TABLES {
+                rows.execute(&format!("DELETE FROM {table} WHERE task_id = ?1"), [task])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// All of it or nothing, with nobody else writing in between.
+    fn in_transaction<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let _held = locks::enter(Rank::Database);
+        let immediate = TransactionBehavior::Immediate;
+        let done = || {
+            let transaction = self.connection.transaction_with_behavior(immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        done().map_err(|error| explain(&self.path, error))
+    }
+
+    /// Several questions about one moment.
+    fn read<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        let ask = || work(&self.connection.transaction()?);
+        ask().map_err(|error| explain(&self.path, error))
+    }
+}
+
+fn decision(row: &Row<'_>) -> rusqlite::Result<GateDecision> {
+    Ok(GateDecision {
+        phase: row.get(0)?,
+        gate_type: parsed(row, 1)?,
+        attempt: row.get(2)?,
+        approved: row.get(3)?,
+        reason: row.get(4)?,
+        by: row.get(5)?,
+        at: parsed(row, 6)?,
+    })
+}
+
+/// A word or a time.
+fn parsed<T: FromStr<Err: StdError + Send + Sync + 'static>>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    text.parse().map_err(|error| unreadable(column, error))
+}
+
+fn parsed_if_any<T: FromStr<Err: StdError + Send + Sync + 'static>>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    let value = text.map(|text| text.parse()).transpose();
+    value.map_err(|error| unreadable(column, error))
+}
+
+fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    serde_json::from_str(&text).map_err(|error| unreadable(column, error))
+}
+
+fn to_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+fn unreadable(column: usize, error: impl StdError + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+}
+
+fn in_text(at: Option<Timestamp>) -> Option<String> {
+    at.map(|at| at.to_string())
+}
+
+/// How many rows a change was about.
+fn change(rows: &Connection, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<usize> {
+    rows.prepare_cached(sql)?.execute(values)
+}

@@ -1,0 +1,154 @@
+//! What the journals of tasks do not tell yet. A mark is set in the transaction that changes its row, and is taken away
+//! only if the row has not changed since it was read.
+
+use super::{change, decision, execution, iteration, plan};
+use crate::database::Database;
+use orange_core::work::execution::{Iteration, PhaseState};
+use orange_core::work::phase_gate::GateDecision;
+use orange_core::work::plan::Plan;
+use orange_sys::error::Result;
+use rusqlite::{OptionalExtension, Transaction, params};
+
+/// A row at one of its changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark(i64);
+
+/// A row that its task's journal does not tell of as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Unjournalled {
+    Plan {
+        plan: Plan,
+        edited: bool,
+        mark: Mark,
+    },
+    Phase {
+        phase: PhaseState,
+        mark: Mark,
+    },
+    /// It may have ended meanwhile.
+    Opened {
+        iteration: Iteration,
+        mark: Mark,
+    },
+    /// Told again where something of it came later: the commit, what its criteria made of its outcome, a late cost.
+    Ended {
+        iteration: Iteration,
+        mark: Mark,
+    },
+    Decision {
+        decision: GateDecision,
+        mark: Mark,
+    },
+}
+
+orange_core::choice! {
+    /// What a mark is about.
+    pub(super) enum Kind ("kind of mark") {
+        Plan = "plan",
+        Phase = "phase",
+        Opened = "opened",
+        Ended = "ended",
+        Decision = "decision",
+    }
+}
+
+impl Unjournalled {
+    pub fn mark(&self) -> Mark {
+        match self {
+            Unjournalled::Plan { mark, .. }
+            | Unjournalled::Phase { mark, .. }
+            | Unjournalled::Opened { mark, .. }
+            | Unjournalled::Ended { mark, .. }
+            | Unjournalled::Decision { mark, .. } => *mark,
+        }
+    }
+}
+
+impl Database {
+    /// What a task's journal does not tell, in the order in which it changed.
+    pub fn unjournalled(&mut self, task: &str) -> Result<Vec<Unjournalled>> {
+        self.read(|rows| {
+            let sql = "SELECT mark, kind, phase, number FROM unjournalled WHERE task_id = ?1
+                 ORDER BY mark";
+            let mut question = rows.prepare_cached(sql)?;
+            let marks = question.query_map([task], |row| {
+                let kind: String = row.get(1)?;
+                Ok((Mark(row.get(0)?), kind, row.get(2)?, row.get(3)?))
+            })?;
+            let mut found = Vec::new();
+            for mark in marks {
+                let (mark, kind, phase, number): (Mark, String, String, i64) = mark?;
+                let row = match kind.parse() {
+                    Ok(kind) => row_of(rows, task, kind, &phase, number, mark)?,
+                    Err(_) => None,
+                };
+                match row {
+                    Some(row) => found.push(row),
+                    None => tracing::debug!(task, kind, phase, number, "a mark has no row"),
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The journal tells of the row as it was read. One that has changed since stays marked.
+    pub fn note_journalled(&mut self, task: &str, row: &Unjournalled) -> Result<()> {
+        let sql = "DELETE FROM unjournalled WHERE mark = ?1 AND task_id = ?2";
+        self.execute(sql, params![row.mark().0, task]).map(drop)
+    }
+}
+
+/// The row has changed.
+pub(super) fn mark(
+    rows: &Transaction<'_>,
+    task: &str,
+    kind: Kind,
+    phase: &str,
+    number: i64,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO unjournalled (task_id, kind, phase, number)
+         VALUES (?1, ?2, ?3, ?4)";
+    change(rows, sql, params![task, kind.as_str(), phase, number]).map(drop)
+}
+
+/// It is not there any more, and nothing is to be told of it.
+pub(super) fn forget_phase(
+    rows: &Transaction<'_>,
+    task: &str,
+    phase: &str,
+) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM unjournalled WHERE task_id = ?1 AND kind = ?2 AND phase = ?3";
+    change(rows, sql, params![task, Kind::Phase.as_str(), phase]).map(drop)
+}
+
+fn row_of(
+    rows: &Transaction<'_>,
+    task: &str,
+    kind: Kind,
+    phase: &str,
+    number: i64,
+    mark: Mark,
+) -> rusqlite::Result<Option<Unjournalled>> {
+    let iteration = || iteration::of_number(rows, task, phase, number);
+    Ok(match kind {
+        Kind::Plan => plan::of_task(rows, task)?.and_then(|stored| {
+            let plan = stored.parse().ok()?.plan;
+            let edited = stored.edited;
+            Some(Unjournalled::Plan { plan, edited, mark })
+        }),
+        Kind::Phase => {
+            execution::phase(rows, task, phase)?.map(|phase| Unjournalled::Phase { phase, mark })
+        }
+        Kind::Opened => iteration()?.map(|iteration| Unjournalled::Opened { iteration, mark }),
+        Kind::Ended => iteration()?.map(|iteration| Unjournalled::Ended { iteration, mark }),
+        Kind::Decision => {
+            let sql = "SELECT phase, gate_type, attempt, approved, reason, decided_by, decided_at
+                 FROM gate_decisions WHERE id = ?1 AND task_id = ?2";
+            let mut question = rows.prepare_cached(sql)?;
+            let found = question.query_row(params![number, task], decision);
+            found
+                .optional()?
+                .map(|decision| Unjournalled::Decision { decision, mark })
+        }
+    })
+}

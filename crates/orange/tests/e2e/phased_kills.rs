@@ -1,0 +1,272 @@
+//! `kill -9` of an executor, and of what a person says to a phased task, between two steps: whoever comes next goes on from
+//! there. No turn is taken twice, no cost is forgotten, and no slot is held by nobody.
+
+use crate::agents::Agents;
+use crate::env::TestTask;
+use crate::phased_runs::phased;
+use std::fs;
+use std::path::Path;
+
+/// Each turn writes a file, says what it used, and notes outside of the worktree that it was taken.
+const COUNTS: &str = "\
+executor implement:
+  - use: {input: 30, output: 3, cost: 0.0003}
+  - run: echo implement >>ROOT/turns
+  - write: implement.txt
+    text: done
+  - answer: complete
+    summary: implemented
+executor test:
+  - use: {input: 4, output: 1, cost: 0.0001}
+  - run: echo test >>ROOT/turns
+  - answer: complete
+    summary: tested
+";
+
+fn turns(env: &Agents) -> String {
+    fs::read_to_string(env.root().join("turns")).unwrap_or_default()
+}
+
+/// Executors die at this point from now on, or live; they have the environment of the tmux server.
+fn executors_die(env: &Agents, point: Option<&str>) {
+    env.tmux(&["new-session", "-d", "-s", "hold", "sleep 1000"]);
+    let name = ["set-environment", "-g"];
+    let words = match point {
+        Some(point) => vec!["ORANGE_CRASH_AT", point],
+        None => vec!["-u", "ORANGE_CRASH_AT"],
+    };
+    assert!(env.tmux(&[&name[..], &words].concat()).status.success());
+}
+
+/// Runs a task whose executor kills itself at this point; it is dead afterwards, and nobody has looked.
+fn executed_until(env: &Agents, point: &str) -> TestTask {
+    let task = phased(env, "small", COUNTS, &[]);
+    executors_die(env, Some(point));
+    env.orange(["run", &task.key]).ok();
+    let executor = Path::new("/proc").join(env.run_agent(&task, "executor").to_string());
+    env.until("its executor is dead", || !executor.exists());
+    executors_die(env, None);
+    task
+}
+
+#[track_caller]
+fn slots_are_free(env: &Agents) {
+    let list = env.orange(["workspace", "list", "--json"]).ok().json();
+    let slots = list["workspaces"].as_array().unwrap();
+    let held = slots.iter().filter(|slot| !slot["task"].is_null()).count();
+    assert_eq!(held, 0, "{list}");
+}
+
+/// What was told is counted, once, and the branch holds what each turn left.
+#[track_caller]
+fn is_completed(env: &Agents, task: &TestTask, taken: &str, tokens: u64) {
+    env.until_status(task, "completed");
+    slots_are_free(env);
+    assert_eq!(turns(env), taken, "{}", env.dump());
+    let execution = &env.show(task)["execution"];
+    assert_eq!(execution["tokens"]["input_tokens"], tokens, "{execution}");
+    // The end of a turn is told again when more of it is known.
+    let known = |kind: &str| {
+        let history = task.history();
+        let of_kind = history.iter().filter(|event| event["type"] == kind);
+        let names = of_kind.map(|event| format!("{} {}", event["phase"], event["iteration"]));
+        names.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(known("iteration.started"), known("iteration.ended"));
+    assert_eq!(
+        known("iteration.started").len(),
+        env.count(task, "iteration.started"),
+        "a turn began twice"
+    );
+    let files = env.git(&env.shop(), &["ls-tree", "--name-only", &task.branch]);
+    assert!(files.contains("implement.txt"), "{files}");
+    env.orange(["doctor"]).says("nothing was left behind");
+}
+
+/// Resumes it, unless what was stored says already that it is over.
+fn goes_on(env: &Agents, task: &TestTask) {
+    env.look();
+    slots_are_free(env);
+    if env.status(task) == "paused" {
+        env.orange(["resume", &task.key]).ok();
+    }
+}
+
+#[test]
+fn an_executor_that_dies_at_any_step_of_an_iteration_is_resumed_there() {
+    for point in [
+        "execution.opened",
+        "execution.spent",
+        "execution.committed",
+        "execution.checked",
+        "execution.checkpoint",
+        "execution.advanced",
+        "execution.journalled",
+    ] {
+        let env = Agents::new();
+        let task = executed_until(&env, point);
+        println!("killed at {point}");
+        env.look();
+        assert_eq!(env.status(&task), "paused", "{point}");
+        env.orange(["why", &task.key])
+            .ok()
+            .says(&format!("next: orange resume {}", task.key));
+        goes_on(&env, &task);
+        is_completed(&env, &task, "implement\ntest\n", 34);
+        let subjects = env.git(
+            &env.shop(),
+            &["log", "--format=%s", &format!("main..{}", task.branch)],
+        );
+        assert_eq!(subjects.lines().count(), 1, "{point}: {subjects}");
+    }
+}
+
+#[test]
+fn an_executor_that_dies_after_the_last_phase_has_completed_its_task() {
+    for point in ["execution.advanced:2", "executor.decided"] {
+        let env = Agents::new();
+        let task = executed_until(&env, point);
+        println!("killed at {point}");
+        goes_on(&env, &task);
+        is_completed(&env, &task, "implement\ntest\n", 34);
+    }
+}
+
+#[test]
+fn who_looks_after_a_dead_executor_may_die_too() {
+    let env = Agents::new();
+    let task = executed_until(&env, "execution.spent");
+    let look = env.call(["watch", "--once"]);
+    look.var("ORANGE_CRASH_AT", "orphan.moved")
+        .run()
+        .fails_with(-1)
+        .says("killed at orphan.moved");
+    goes_on(&env, &task);
+    is_completed(&env, &task, "implement\ntest\n", 34);
+    assert_eq!(env.count(&task, "agent.spawned"), 2);
+}
+
+/// Runs orange until it kills itself at this point.
+#[track_caller]
+fn killed_at(env: &Agents, point: &str, arguments: &[&str]) {
+    let call = env.call(arguments.iter().copied());
+    let run = call.var("ORANGE_CRASH_AT", point).run();
+    run.fails_with(-1).says(&format!("killed at {point}"));
+}
+
+fn at_gate(env: &Agents) -> TestTask {
+    let task = phased(env, "small", COUNTS, &["--gate", "implement=human"]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+    task
+}
+
+#[test]
+fn a_decision_that_was_stored_is_carried_out_by_the_next_command() {
+    for second in [None, Some("decision.moved")] {
+        let env = Agents::new();
+        let task = at_gate(&env);
+        killed_at(&env, "gate.stored", &["approve", &task.key]);
+        if let Some(point) = second {
+            killed_at(&env, point, &["ls"]);
+        }
+        env.orange(["ls"]).ok();
+        is_completed(&env, &task, "implement\ntest\n", 34);
+        assert_eq!(env.count(&task, "gate.decided"), 1);
+    }
+}
+
+#[test]
+fn a_rejection_that_was_stored_is_carried_out_by_the_next_command() {
+    let env = Agents::new();
+    let task = at_gate(&env);
+    killed_at(
+        &env,
+        "gate.stored",
+        &["reject", &task.key, "--reason", "use a label"],
+    );
+    env.orange(["ls"]).ok();
+    env.until("the second try is at the gate", || {
+        turns(&env) == "implement\nimplement\n" && env.status(&task) == "blocked"
+    });
+    let of_phase = ["transcript", &task.key, "--phase", "implement"];
+    env.orange(of_phase).ok().says("use a label");
+    assert_eq!(env.count(&task, "gate.decided"), 1);
+    slots_are_free(&env);
+}
+
+#[test]
+fn an_answer_that_was_stored_reaches_the_agent() {
+    let env = Agents::new();
+    let asks =
+        "executor implement iteration 1:\n  - answer: blocked\n    question: Which colour?\n";
+    let task = phased(&env, "small", &format!("{COUNTS}{asks}"), &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+    killed_at(&env, "answer.stored", &["answer", &task.key, "blue"]);
+    env.orange(["ls"]).ok();
+    is_completed(&env, &task, "implement\ntest\n", 34);
+    let of_phase = ["transcript", &task.key, "--phase", "implement"];
+    env.orange(of_phase).ok().says("The answer: blue");
+}
+
+#[test]
+fn changes_that_were_stored_are_made() {
+    for second in [None, Some("change.moved")] {
+        let env = Agents::new();
+        let task = phased(&env, "small", COUNTS, &[]);
+        env.orange(["run", &task.key]).ok();
+        env.until_status(&task, "completed");
+        killed_at(
+            &env,
+            "changes.stored",
+            &["request-changes", &task.key, "bigger"],
+        );
+        if let Some(point) = second {
+            killed_at(&env, point, &["ls"]);
+        }
+        env.orange(["ls"]).ok();
+        env.until("it was implemented again", || {
+            turns(&env).lines().count() == 4
+        });
+        is_completed(&env, &task, "implement\ntest\nimplement\ntest\n", 68);
+        let of_phase = ["transcript", &task.key, "--phase", "implement"];
+        env.orange(of_phase).ok().says("bigger");
+    }
+}
+
+#[test]
+fn a_rewind_that_was_killed_is_finished_or_made_again() {
+    for point in ["rewind.saved", "rewind.moved", "rewind.stored"] {
+        let env = Agents::new();
+        let task = phased(&env, "small", COUNTS, &[]);
+        env.orange(["run", &task.key]).ok();
+        env.until_status(&task, "completed");
+        let rewind = ["rewind", &task.key, "--to", "implement", "--before"];
+        killed_at(&env, point, &rewind);
+        env.orange(["ls"]).ok();
+        match point {
+            // The next command has finished it.
+            "rewind.stored" => assert_eq!(env.status(&task), "planned"),
+            _ => assert_eq!(env.status(&task), "completed", "{point}"),
+        }
+        env.orange(rewind).ok();
+        assert_eq!(env.status(&task), "planned", "{point}");
+        let main = env.git(&env.shop(), &["rev-parse", "main"]);
+        assert_eq!(
+            env.git(&env.shop(), &["rev-parse", &task.branch]),
+            main,
+            "{point}"
+        );
+        let rescues = env
+            .orange(["rescue", "list", &task.key, "--json"])
+            .ok()
+            .json();
+        assert!(
+            !rescues["rescues"].as_array().unwrap().is_empty(),
+            "{rescues}"
+        );
+        env.orange(["run", &task.key]).ok();
+        is_completed(&env, &task, "implement\ntest\nimplement\ntest\n", 68);
+    }
+}
