@@ -1,5 +1,7 @@
 //! The task: every field of its frontmatter, declared once with its type and who may change it.
 
+mod phased;
+
 use crate::Timestamp;
 use crate::choice;
 use crate::config::Permissions;

@@ -37,6 +37,9 @@ pub struct CheckResult {
     /// Why it did not run, or how the command ended: `exit code 1`, `stopped after 600 s`.
     #[serde(default)]
     pub reason: String,
+    /// Of the command that failed, if it ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     /// The command that failed; of a check that passed its last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -90,6 +93,11 @@ impl CheckResult {
     /// Ran, and did not pass.
     pub fn failed(&self) -> bool {
         self.outcome.failed()
+    }
+
+    /// Whether the shell found no program to run, or one that cannot be executed.
+    pub fn program_is_missing(&self) -> bool {
+        matches!(self.exit_code, Some(126 | 127))
     }
 
     /// Failed although the same check passes on the commit that the work started from.

@@ -158,6 +158,7 @@ impl Trigger {
     pub const PHASE_ALONE: Trigger = Trigger("run --phase is over");
     pub const START_FAILED: Trigger = Trigger("start failed");
     pub const NO_HARNESS: Trigger = Trigger("harness missing or logged out");
+    pub const NO_CHECK: Trigger = Trigger("a check that cannot run");
     pub const PHASE_FAILED: Trigger = Trigger("a phase failed beyond its retries");
     pub const CRASH_LIMIT: Trigger = Trigger("crash limit");
     pub const CHECK_FAILED: Trigger = Trigger("check newly failed");

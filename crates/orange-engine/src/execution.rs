@@ -99,6 +99,11 @@ pub(crate) fn pause_open(call: &Call, task: &Task) -> Result<()> {
     change(call, task, |execution| execution.paused(call.now()))
 }
 
+/// Notes that nobody can commit what the last turn left. Its agent may have said that it is complete: it is done again.
+pub(crate) fn fail_uncommitted(call: &Call, task: &Task, why: &str) -> Result<()> {
+    call.with_database(|database| database.not_committed(&task.id, why))
+}
+
 fn change(call: &Call, task: &Task, change: impl FnOnce(&mut Execution)) -> Result<()> {
     let before = execution(call, task)?;
     let mut after = before.clone();

@@ -41,8 +41,8 @@ use orange_sys::programs::located;
 use orange_sys::time_limit::Watch;
 pub use questions::{
     branch_exists, branches_with, commit_in_files, commit_of, commits_ahead, commits_of,
-    current_branch, default_branch, is_ancestor, merge_base, repository_of, short, uncommitted,
-    valid_branch_name,
+    current_branch, default_branch, has_path, is_ancestor, merge_base, repository_of, short,
+    uncommitted, valid_branch_name,
 };
 pub use said::Said;
 use said::phrases;

@@ -89,6 +89,24 @@ pub fn branch_exists(repository: &Path, branch: &str) -> Result<bool> {
     Ok(commit_of(repository, &format!("refs/heads/{branch}"))?.is_some())
 }
 
+/// Whether a commit has a file or folder of that path.
+pub fn has_path(repository: &Path, commit: &str, path: &str) -> Result<bool> {
+    let path = path.trim_end_matches('/');
+    let listed = Git::at(repository)
+        .arg("--literal-pathspecs")
+        .args([
+            "ls-tree",
+            "--full-tree",
+            "--name-only",
+            "-z",
+            commit,
+            "--",
+            path,
+        ])
+        .text()?;
+    Ok(!listed.is_empty())
+}
+
 /// The commit a revision names, if it names one.
 pub fn commit_of(repository: &Path, revision: &str) -> Result<Option<String>> {
     match refs::look_up(repository, revision) {

@@ -228,6 +228,12 @@ impl Iteration {
             .filter(|check| check.passed == Some(false))
     }
 
+    /// Whether it came to something, and no commit holds what it left yet.
+    pub fn is_uncommitted(&self) -> bool {
+        let has_result = self.outcome.is_some_and(Outcome::has_result);
+        has_result && self.head.is_none() && !self.advanced
+    }
+
     /// What its agent said it did.
     pub fn summary(&self) -> Option<&str> {
         let summary = self.answer.as_ref()?.summary.trim();

@@ -372,6 +372,10 @@ fn with_failure(base: CheckResult, failed: CommandFailed) -> CheckResult {
             End::NotStarted(_) => Outcome::NotRun,
             End::Exit(_) | End::Signal(_) => Outcome::Failed,
         },
+        exit_code: match failed.end {
+            End::Exit(code) => Some(code),
+            End::Signal(_) | End::TimedOut(_) | End::NotStarted(_) => None,
+        },
         reason: failed.end.to_string(),
         command: Some(failed.command),
         tail: failed.tail,

@@ -2,14 +2,14 @@
 
 use crate::call::Call;
 use crate::effects::start_agent::{self, Begun};
-use crate::effects::{agents, completed, skipped, stop_agent};
+use crate::effects::{agents, completed, skipped, spoken, stop_agent};
 use crate::error::{Error, Result, err};
 use crate::git::state::{self, Head};
 use crate::harness::Harness;
 use crate::headless;
 use crate::runs::{Conversation, Extras, RunSpec};
 use crate::sessions::{self, permissions, programs};
-use crate::settings::{harness, models};
+use crate::settings::{self, harness, models};
 use crate::store::replace::short_hash;
 use crate::tx::TaskTx;
 use crate::workspaces::{self, acquire, ready_slot};
@@ -170,12 +170,19 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     let head = state::head(&folder);
     if !matches!(head, Head::Missing(_)) && head.branch() != Some(&task.branch) {
         // Another branch is not the task's to change: what is there is rescued when the slot is given back.
+        let why = format!("its agent left the branch {}", task.branch);
+        execution::fail_uncommitted(call, task, &why)?;
         return Ok(done);
     }
-    let prefix = "[orange]".to_owned();
+    // Settings that cannot be read must not keep the work from being saved.
+    let config = settings::config_for(call, task).unwrap_or_default();
+    let prefix = &config.git.checkpoint_prefix;
     let phase = task.current_phase.as_deref().unwrap_or("work");
     let message = format!("{prefix} {}: {phase} - in progress\n", task.label());
-    git::checkpoint::commit_all(&folder, &message)?;
+    if let Err(error) = git::checkpoint::commit_all(&folder, &message) {
+        execution::fail_uncommitted(call, task, &spoken(call, &error))?;
+        return Err(error);
+    }
     Ok(done)
 }
 

@@ -8,7 +8,7 @@ use orange_core::history::payload::{GateDecided, IterationNote, PhaseChanged, Pl
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine;
 use orange_core::task::{Field, Task};
-use orange_core::work::execution::Outcome;
+use orange_core::work::execution::{Iteration, Outcome};
 use std::borrow::Cow;
 
 /// A row, and the event that tells of it.
@@ -105,31 +105,16 @@ fn event(call: &Call, row: &Unjournalled) -> Event {
             }
         }
         Unjournalled::Opened { iteration, .. } => {
-            let note = IterationNote {
-                phase: Some(&iteration.phase),
-                iteration: Some(iteration.iteration),
-                attempt: Some(iteration.attempt),
-                kind: Some(iteration.kind),
-                run: Some(&iteration.run),
-                harness: Some(&iteration.harness),
-                conversation: iteration.session.as_deref(),
-                ..IterationNote::default()
-            };
-            Event::of(Payload::IterationStarted(note), iteration.started_at).by("engine")
+            let started = Payload::IterationStarted(note_of(iteration));
+            Event::of(started, iteration.started_at).by("engine")
         }
         Unjournalled::Ended { iteration, .. } => {
             let note = IterationNote {
-                phase: Some(&iteration.phase),
-                iteration: Some(iteration.iteration),
-                attempt: Some(iteration.attempt),
-                kind: Some(iteration.kind),
-                run: Some(&iteration.run),
-                harness: Some(&iteration.harness),
-                conversation: iteration.session.as_deref(),
                 outcome: iteration.outcome.or(Some(Outcome::Continue)),
                 usage: Some(iteration.usage),
                 head: iteration.head.as_deref(),
                 summary: iteration.summary(),
+                ..note_of(iteration)
             };
             let at = iteration.ended_at.unwrap_or_else(|| call.now());
             let event = Event::of(Payload::IterationEnded(note), at).by("engine");
@@ -154,8 +139,22 @@ fn event(call: &Call, row: &Unjournalled) -> Event {
     }
 }
 
-/// The event that makes the frontmatter name the phase that the execution is in; None if it does.
-pub(crate) fn current_phase(task: &Task, event: Event, phase: Option<&str>) -> Event {
+/// What both ends of an iteration tell.
+fn note_of(iteration: &Iteration) -> IterationNote<'_> {
+    IterationNote {
+        phase: Some(&iteration.phase),
+        iteration: Some(iteration.iteration),
+        attempt: Some(iteration.attempt),
+        kind: Some(iteration.kind),
+        run: Some(&iteration.run),
+        harness: Some(&iteration.harness),
+        conversation: iteration.session.as_deref(),
+        ..IterationNote::default()
+    }
+}
+
+/// Adds the current phase to an event if the frontmatter names another one.
+pub(crate) fn with_current_phase(task: &Task, event: Event, phase: Option<&str>) -> Event {
     if task.current_phase.as_deref() == phase {
         return event;
     }

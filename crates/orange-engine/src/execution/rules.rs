@@ -2,7 +2,8 @@
 
 use crate::call::{self, Call};
 use crate::error::Result;
-use crate::rules::rules_commit;
+use crate::projects::Project;
+use crate::rules::{Commands, Rules as RepositoryRules, rules_commit};
 use crate::settings;
 use crate::workspaces::consents;
 use orange_core::config::{Config, PhasesConfig};
@@ -12,6 +13,7 @@ use orange_core::work::execution::Rules;
 use orange_core::work::phase_gate::{self, GateSource, PhaseGateKind};
 use orange_core::work::plan::{Plan, PlannedPhase};
 use orange_core::work::prices::Prices;
+use serde::Serialize;
 use std::path::Path;
 
 /// What counts for the phases of one task.
@@ -90,53 +92,102 @@ pub(crate) fn plan_of_weight(call: &Call, task: &Task, weight: Weight) -> Result
     })
 }
 
-/// The criteria of a plan that nobody can check as things are: phase, criterion, and why.
-pub(crate) fn unchecked(
-    call: &Call,
-    task: &Task,
-    plan: &Plan,
-) -> Result<Vec<(String, String, String)>> {
+/// What checks a criterion.
+pub(crate) struct Checker {
+    pub(crate) commands: Vec<String>,
+    /// The setting that they come from.
+    pub(crate) setting: &'static str,
+    /// What of the repository's commands the user must have agreed to.
+    needs: Commands,
+}
+
+/// What checks a criterion by the rules of a project; None for one that needs no command.
+pub(crate) fn checker(criterion: &Criterion, rules: &RepositoryRules) -> Option<Checker> {
+    let foreign = &rules.foreign;
+    let mut needs = foreign.of_workspace();
+    let (commands, setting) = match criterion {
+        Criterion::AllTestsPass => {
+            needs.verify.clone_from(&foreign.verify);
+            (rules.verify.clone(), "verify.command")
+        }
+        Criterion::NoLintErrors => {
+            needs.lint.clone_from(&foreign.lint);
+            (rules.lint.clone(), "verify.lint")
+        }
+        Criterion::CoverageAbove(_) => {
+            needs.coverage.clone_from(&foreign.coverage);
+            (rules.coverage.clone(), "verify.coverage")
+        }
+        Criterion::Command(command) => {
+            // A plan may have it from the repository, whoever else wrote it too.
+            if foreign.plans.contains(command) {
+                needs.plans.clone_from(&foreign.plans);
+            }
+            (vec![command.clone()], "the plan's command")
+        }
+        Criterion::AgentConfirms | Criterion::FilesExist(_) => return None,
+    };
+    Some(Checker {
+        commands,
+        setting,
+        needs,
+    })
+}
+
+impl Checker {
+    /// Why it cannot check now; None: it can. The folder shows what kind of repository it is.
+    pub(crate) fn why_not(
+        &self,
+        call: &Call,
+        project: &Project,
+        criterion: &Criterion,
+        folder: &Path,
+    ) -> Result<Option<String>> {
+        if self.commands.is_empty() {
+            return Ok(Some(no_command(self.setting, criterion, folder)));
+        }
+        let is_trusted = consents::is_trusted(call, &project.name, &self.needs)?;
+        Ok((!is_trusted).then(|| no_consent(self.setting)))
+    }
+}
+
+/// A criterion of a plan that cannot be checked now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UncheckedCriterion {
+    pub phase: String,
+    pub criterion: String,
+    pub why: String,
+}
+
+/// The criteria of a plan that cannot be checked now.
+pub(crate) fn unchecked(call: &Call, task: &Task, plan: &Plan) -> Result<Vec<UncheckedCriterion>> {
     let project = call::registered(call, &task.project)?;
     let base = rules_commit::rules_commit(call, &project, task)?;
     let rules = consents::repository_rules(call, &project, &base)?;
     let mut found = Vec::new();
     for phase in plan.executed() {
         for criterion in &phase.completion_criteria {
-            let (commands, setting) = match criterion {
-                Criterion::AllTestsPass => (&rules.verify, "verify.command"),
-                Criterion::NoLintErrors => (&rules.lint, "verify.lint"),
-                Criterion::CoverageAbove(_) => (&rules.coverage, "verify.coverage"),
-                _ => continue,
-            };
-            if commands.is_empty() {
-                let why = no_command(setting, criterion, &project.path);
-                found.push((phase.name.clone(), criterion.to_string(), why));
+            let Some(checker) = checker(criterion, &rules) else {
                 continue;
-            }
-            let mut of_repository = rules.foreign.of_workspace();
-            match criterion {
-                Criterion::NoLintErrors => of_repository.lint.clone_from(&rules.foreign.lint),
-                Criterion::CoverageAbove(_) => {
-                    of_repository.coverage.clone_from(&rules.foreign.coverage);
-                }
-                _ => of_repository.verify.clone_from(&rules.foreign.verify),
-            }
-            if !consents::is_trusted(call, &project.name, &of_repository)? {
-                let why = no_consent(setting);
-                found.push((phase.name.clone(), criterion.to_string(), why));
-            }
+            };
+            let why = checker.why_not(call, &project, criterion, &project.path)?;
+            found.extend(why.map(|why| UncheckedCriterion {
+                phase: phase.name.clone(),
+                criterion: criterion.to_string(),
+                why,
+            }));
         }
     }
     Ok(found)
 }
 
 /// Why a criterion is not checked whose command the user has not agreed to.
-pub(crate) fn no_consent(setting: &str) -> String {
+fn no_consent(setting: &str) -> String {
     format!("{setting} comes with the repository, and you have not agreed to it")
 }
 
 /// Why a criterion is not checked, and what could check it.
-pub(crate) fn no_command(setting: &str, criterion: &Criterion, folder: &Path) -> String {
+fn no_command(setting: &str, criterion: &Criterion, folder: &Path) -> String {
     match offered(folder, criterion) {
         Some(command) => format!("{setting} is not set; `{command}` could be it"),
         None => format!("{setting} is not set"),

@@ -3,10 +3,12 @@
 
 use crate::error::{Result, err};
 use crate::git::checkpoint;
+use crate::phases::criteria::{self, Checked};
 use crate::phases::executor::{End, Executor};
 use crate::phases::transcripts::Transcript;
-use crate::phases::{criteria, turn};
+use crate::phases::turn;
 use orange_core::work::execution::{self, Advance, Execution, Iteration, Outcome};
+use orange_core::workflow::Trigger;
 use orange_sys::crash_points::crash_point;
 use std::time::Duration;
 
@@ -31,17 +33,19 @@ pub(super) fn check(
         turn::commit(this, &mut turn)?;
     }
     let head = turn.head.clone().unwrap_or_default();
-    let Some(mut checks) = criteria::check(this, &phase, &head)? else {
-        return Ok(Some(this.interrupted()));
-    };
-    let all_pass = checks.iter().all(|check| check.passed != Some(false));
-    if turn.outcome == Some(Outcome::Completed) && all_pass {
-        match criteria::check_clean(this, &phase, &head, checks)? {
-            Some(clean) => checks = clean,
-            None => return Ok(Some(this.interrupted())),
-        }
+    let mut checked = criteria::check(this, &phase, &head)?;
+    if let Checked::All(checks) = &checked
+        && turn.outcome == Some(Outcome::Completed)
+        && checks.iter().all(|check| check.passed != Some(false))
+    {
+        checked = criteria::check_clean(this, &phase, &head, checks.clone())?;
     }
-    turn.checks = checks;
+    turn.checks = match checked {
+        Checked::All(checks) => checks,
+        Checked::Stopped => return Ok(Some(this.interrupted())),
+        // The iteration stays unchecked, so that the check is made when the task goes on.
+        Checked::Impossible(why) => return Ok(Some(End::Because(Trigger::NO_CHECK, why))),
+    };
     turn.checked = true;
     this.call
         .with_database(|database| database.checked(&this.task.id, &turn))?;

@@ -4,7 +4,8 @@
 use crate::background::check::{self, Check, InSlot};
 use crate::call;
 use crate::error::Result;
-use crate::execution::rules::{no_command, no_consent};
+use crate::execution::rules::{self, Checker};
+use crate::git;
 use crate::phases::executor::Executor;
 use crate::projects::Project;
 use crate::rules::{Rules, rules_commit};
@@ -26,58 +27,67 @@ struct Checking<'a> {
     project: Project,
     rules: Rules,
     commit: &'a str,
+    /// Where the work began.
+    base: String,
 }
 
-/// Looks at every criterion of a phase. None when the executor is to stop.
-pub(super) fn check(
-    this: &Executor<'_>,
-    phase: &PlannedPhase,
-    commit: &str,
-) -> Result<Option<Vec<CriterionResult>>> {
+/// What a look at the criteria of a phase came to.
+pub(super) enum Checked {
+    All(Vec<CriterionResult>),
+    /// The executor is to stop.
+    Stopped,
+    /// A check cannot run on this machine; why. No turn of an agent changes that.
+    Impossible(String),
+}
+
+/// Looks at every criterion of a phase.
+pub(super) fn check(this: &Executor<'_>, phase: &PlannedPhase, commit: &str) -> Result<Checked> {
     let checking = Checking::of(this, commit)?;
     let mut results = Vec::new();
     for criterion in &phase.completion_criteria {
-        let Some(result) = checking.in_slot(criterion)? else {
-            return Ok(None);
-        };
-        results.extend(result);
+        match checking.in_slot(criterion)? {
+            Looked::Result(result) => results.push(result),
+            Looked::NoCommand => {}
+            Looked::Stopped => return Ok(Checked::Stopped),
+            Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
+        }
     }
-    Ok(Some(results))
+    Ok(Checked::All(results))
 }
 
-/// The last look before a phase counts: what passed in the slot passes in a worktree that has nothing but the commit. None when
-/// the executor is to stop.
+/// The last look before a phase counts: what passed in the slot passes in a worktree that has nothing but the commit.
 pub(super) fn check_clean(
     this: &Executor<'_>,
     phase: &PlannedPhase,
     commit: &str,
     results: Vec<CriterionResult>,
-) -> Result<Option<Vec<CriterionResult>>> {
+) -> Result<Checked> {
     let checking = Checking::of(this, commit)?;
     let mut last = Vec::new();
     for result in results {
-        let criterion = phase
-            .completion_criteria
-            .iter()
-            .find(|criterion| criterion.to_string() == result.criterion);
+        let mut criteria = phase.completion_criteria.iter();
+        let criterion = criteria.find(|criterion| criterion.to_string() == result.criterion);
         let passed = result.passed == Some(true);
         match criterion.filter(|_| passed) {
             Some(criterion) => match checking.in_clean_worktree(criterion)? {
-                Clean::Stopped => return Ok(None),
-                Clean::Nothing => last.push(result),
-                Clean::Result(clean) => last.push(clean),
+                Looked::Result(clean) => last.push(clean),
+                Looked::NoCommand => last.push(result),
+                Looked::Stopped => return Ok(Checked::Stopped),
+                Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
             },
             None => last.push(result),
         }
     }
-    Ok(Some(last))
+    Ok(Checked::All(last))
 }
 
-enum Clean {
-    Stopped,
-    /// The criterion has no command.
-    Nothing,
+/// What a look at one criterion came to.
+enum Looked {
     Result(CriterionResult),
+    /// Nothing is run for it.
+    NoCommand,
+    Stopped,
+    Impossible(String),
 }
 
 impl<'a> Checking<'a> {
@@ -91,55 +101,65 @@ impl<'a> Checking<'a> {
             project,
             rules,
             commit,
+            base,
         })
     }
 
-    /// The outer None: the executor is to stop. The inner one: it is the agent's word alone.
-    fn in_slot(&self, criterion: &Criterion) -> Result<Option<Option<CriterionResult>>> {
-        if *criterion == Criterion::AgentConfirms {
-            return Ok(Some(None));
-        }
+    fn in_slot(&self, criterion: &Criterion) -> Result<Looked> {
+        let (call, slot) = (self.this.call, &self.this.slot);
         if let Criterion::FilesExist(files) = criterion {
-            return Ok(Some(Some(self.files_exist(criterion, files))));
+            return self.files_exist(criterion, files).map(Looked::Result);
         }
-        let rules = match self.rules_for(criterion)? {
-            Ok(rules) => rules,
-            Err(why) => return Ok(Some(Some(unchecked(criterion, why)))),
+        let Some(checker) = rules::checker(criterion, &self.rules) else {
+            return Ok(Looked::NoCommand);
         };
-        let Some(name) = self.this.slot.file_name() else {
-            return Ok(Some(Some(unchecked(
-                criterion,
-                "it has no slot".to_owned(),
-            ))));
-        };
-        let name = name.to_string_lossy();
-        let slot = InSlot {
-            folder: &self.this.slot,
+        let why_not = checker.why_not(call, &self.project, criterion, slot)?;
+        if let Some(why) = why_not {
+            return Ok(Looked::Result(CriterionResult::new(criterion, None, why)));
+        }
+        let name = slot.file_name().unwrap_or_default().to_string_lossy();
+        let in_slot = InSlot {
+            folder: slot,
             name: &name,
         };
+        let setting = checker.setting;
+        let rules = self.rules_with(checker);
         let result = self.with_check(&rules, |check| {
-            check::check_in_slot(self.this.call, check, self.commit, &slot)
+            check::check_in_slot(call, check, self.commit, &in_slot)
         })?;
-        Ok(result.map(|result| Some(told(criterion, &result))))
+        let Some(result) = result else {
+            return Ok(Looked::Stopped);
+        };
+        // Whether the agent removed what its check needs, or this machine never had it, is told by the commit it began from.
+        if result.program_is_missing() {
+            let on_base =
+                self.with_check(&rules, |check| check::check_clean(call, check, &self.base))?;
+            match on_base {
+                None => return Ok(Looked::Stopped),
+                Some(on_base) if on_base.program_is_missing() => {
+                    let command = on_base.command.unwrap_or_default();
+                    return Ok(Looked::Impossible(format!(
+                        "{setting} cannot run: `{command}` ends with {}, also where the task began: a program is missing",
+                        on_base.reason
+                    )));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(Looked::Result(criterion_result(criterion, &result)))
     }
 
-    fn in_clean_worktree(&self, criterion: &Criterion) -> Result<Clean> {
-        if matches!(
-            criterion,
-            Criterion::AgentConfirms | Criterion::FilesExist(_)
-        ) {
-            return Ok(Clean::Nothing);
-        }
-        let Ok(rules) = self.rules_for(criterion)? else {
-            return Ok(Clean::Nothing);
+    fn in_clean_worktree(&self, criterion: &Criterion) -> Result<Looked> {
+        let Some(checker) = rules::checker(criterion, &self.rules) else {
+            return Ok(Looked::NoCommand);
         };
+        let rules = self.rules_with(checker);
         let result = self.with_check(&rules, |check| {
             check::check_clean(self.this.call, check, self.commit)
         })?;
-        Ok(match result {
-            None => Clean::Stopped,
-            Some(result) => Clean::Result(told(criterion, &result)),
-        })
+        Ok(result.map_or(Looked::Stopped, |result| {
+            Looked::Result(criterion_result(criterion, &result))
+        }))
     }
 
     fn with_check<T>(&self, rules: &Rules, work: impl FnOnce(&Check<'_>) -> T) -> T {
@@ -159,72 +179,35 @@ impl<'a> Checking<'a> {
         })
     }
 
-    /// The rules of the repository with the commands of this criterion as its check; why there are none, or none that may run.
-    fn rules_for(&self, criterion: &Criterion) -> Result<std::result::Result<Rules, String>> {
-        let rules = &self.rules;
-        let foreign = &rules.foreign;
-        let mut of_repository = foreign.of_workspace();
-        let (verify, setting) = match criterion {
-            Criterion::AllTestsPass => {
-                of_repository.verify.clone_from(&foreign.verify);
-                (&rules.verify, "verify.command")
+    /// The rules of the project with the commands of one criterion as its check.
+    fn rules_with(&self, checker: Checker) -> Rules {
+        Rules {
+            verify: checker.commands,
+            ..self.rules.clone()
+        }
+    }
+
+    /// Looks for files in the commit: what is ignored, or leads out of the slot, is not part of the work.
+    fn files_exist(&self, criterion: &Criterion, files: &[String]) -> Result<CriterionResult> {
+        let mut missing = Vec::new();
+        for file in files {
+            if !git::has_path(&self.this.slot, self.commit, file)? {
+                missing.push(file.as_str());
             }
-            Criterion::NoLintErrors => {
-                of_repository.lint.clone_from(&foreign.lint);
-                (&rules.lint, "verify.lint")
-            }
-            Criterion::CoverageAbove(_) => {
-                of_repository.coverage.clone_from(&foreign.coverage);
-                (&rules.coverage, "verify.coverage")
-            }
-            Criterion::Command(command) => {
-                // A plan may have it from the repository, whoever else wrote it too.
-                if foreign.plans.contains(command) {
-                    of_repository.plans.clone_from(&foreign.plans);
-                }
-                (&vec![command.clone()], "the plan's command")
-            }
-            Criterion::AgentConfirms | Criterion::FilesExist(_) => {
-                return Ok(Err("it has no command".to_owned()));
-            }
+        }
+        let detail = match missing.as_slice() {
+            [] => String::new(),
+            missing => format!("not there: {}", missing.join(", ")),
         };
-        if verify.is_empty() {
-            return Ok(Err(no_command(setting, criterion, &self.this.slot)));
-        }
-        if !consents::is_trusted(self.this.call, &self.project.name, &of_repository)? {
-            return Ok(Err(no_consent(setting)));
-        }
-        Ok(Ok(Rules {
-            verify: verify.clone(),
-            ..rules.clone()
-        }))
-    }
-
-    fn files_exist(&self, criterion: &Criterion, files: &[String]) -> CriterionResult {
-        let missing = files
-            .iter()
-            .filter(|file| !self.this.slot.join(file).exists());
-        let missing: Vec<&str> = missing.map(String::as_str).collect();
-        CriterionResult {
-            criterion: criterion.to_string(),
-            passed: Some(missing.is_empty()),
-            detail: match missing.as_slice() {
-                [] => String::new(),
-                missing => format!("not there: {}", missing.join(", ")),
-            },
-        }
+        Ok(CriterionResult::new(
+            criterion,
+            Some(missing.is_empty()),
+            detail,
+        ))
     }
 }
 
-fn unchecked(criterion: &Criterion, why: String) -> CriterionResult {
-    CriterionResult {
-        criterion: criterion.to_string(),
-        passed: None,
-        detail: why,
-    }
-}
-
-fn told(criterion: &Criterion, result: &CheckResult) -> CriterionResult {
+fn criterion_result(criterion: &Criterion, result: &CheckResult) -> CriterionResult {
     let mut passed = match result.outcome {
         Outcome::Passed => Some(true),
         Outcome::Failed | Outcome::TimedOut => Some(false),
@@ -247,11 +230,7 @@ fn told(criterion: &Criterion, result: &CheckResult) -> CriterionResult {
             }
         }
     }
-    CriterionResult {
-        criterion: criterion.to_string(),
-        passed,
-        detail,
-    }
+    CriterionResult::new(criterion, passed, detail)
 }
 
 /// The last percentage that a log names.

@@ -5,6 +5,7 @@ use crate::call;
 use crate::effects::executor::harness_of_turns;
 use crate::effects::{spoken, start_agent};
 use crate::error::{Code, Result, err};
+use crate::execution;
 use crate::git::checkpoint;
 use crate::git::state::{self, Head};
 use crate::harness::Harness;
@@ -295,12 +296,8 @@ pub(super) fn commit(this: &mut Executor<'_>, iteration: &mut Iteration) -> Resu
     match head_after(this, iteration) {
         Ok(head) => iteration.head = head,
         Err(error) => {
-            // Nobody can look at what it says is complete: it is done again.
-            if iteration.outcome.is_some_and(Outcome::has_result) {
-                iteration.outcome = Some(Outcome::Failed);
-                iteration.error = Some(spoken(this.call, &error));
-                keep(this, iteration)?;
-            }
+            let why = spoken(this.call, &error);
+            execution::fail_uncommitted(this.call, &this.task, &why)?;
             return Err(error);
         }
     }

@@ -36,7 +36,8 @@ impl TaskTx<'_> {
         };
         for pending in pending {
             if !journal::is_journalled(self.history(), &pending) {
-                let event = journal::current_phase(&self.task, pending.event, phase.as_deref());
+                let event =
+                    journal::with_current_phase(&self.task, pending.event, phase.as_deref());
                 self.note(vec![event])?;
                 crash_point("execution.journalled");
             }

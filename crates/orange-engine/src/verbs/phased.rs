@@ -52,14 +52,8 @@ fn advice(call: &Call, task: &Task) -> Option<Action> {
 
 /// Refuses what may not change under an executor, nor while a person is asked about it.
 pub(crate) fn nobody_is_at_it(call: &Call, task: &Task, verb: &str) -> Result<()> {
-    let is_asked = task
-        .rows()
-        .any(|row| row.who.iter().any(|by| by.when == Some(Trigger::APPROVE)));
-    let info = task.status_info();
-    let is_active = info.waits_for != orange_core::workflow::WaitsFor::Person
-        && info.kind == orange_core::workflow::Kind::Active;
-    if is_asked || is_active || task.status.is_terminal() {
-        return Err(not_here(call, task, verb));
+    if task.may_change_plan() {
+        return Ok(());
     }
-    Ok(())
+    Err(not_here(call, task, verb))
 }

@@ -4,6 +4,7 @@
 use crate::call::Call;
 use crate::database::Claim;
 use crate::error::Result;
+use crate::execution::rules::UncheckedCriterion;
 use crate::execution::{self, rules};
 use crate::index::list::{Listed, PhaseProgress};
 use crate::views::row_note::MOST_LOOKS;
@@ -279,7 +280,7 @@ fn checks(
     phase: &PlannedPhase,
     state: &PhaseState,
     execution: &Execution,
-    unchecked: &[(String, String, String)],
+    unchecked: &[UncheckedCriterion],
 ) -> Vec<CriterionResult> {
     let is_checked = |turn: &&Iteration| turn.checked && turn.attempt == state.attempt;
     let last = execution.iterations_of(&phase.name).rev().find(is_checked);
@@ -289,8 +290,8 @@ fn checks(
         let found = known.iter().find(|check| check.criterion == words);
         found.cloned().unwrap_or_else(|| {
             let mut impossible = unchecked.iter();
-            let why = impossible.find(|(of, what, _)| *of == phase.name && *what == words);
-            let why = why.map(|(_, _, why)| why.clone());
+            let why = impossible.find(|one| one.phase == phase.name && one.criterion == words);
+            let why = why.map(|one| one.why.clone());
             CriterionResult::new(criterion, None, why.unwrap_or_default())
         })
     };

@@ -4,7 +4,7 @@ use crate::verbs::Verb;
 use orange_core::keys::KeyAction;
 use orange_core::machine::Move;
 use orange_core::task::Task;
-use orange_core::workflow::{BlockedReason, Intent, Kind, Role, Trigger, WaitsFor};
+use orange_core::workflow::{Intent, Kind, Role, Trigger};
 use orange_engine::sessions::SessionState;
 use orange_engine::views::dashboard::{Focus, OverviewRow};
 use orange_engine::views::questions::is_help_wanted;
@@ -36,16 +36,21 @@ fn is_executed(row: &OverviewRow) -> bool {
         .is_some_and(|info| info.expects == Some(Role::Executor))
 }
 
+/// A task that stands where the row says; None: it is damaged.
+fn standing(row: &OverviewRow) -> Option<Task> {
+    Some(Task::standing_at(row.status?, row.reason))
+}
+
 /// Whether a person decides about a phase.
 pub fn is_at_gate(row: &OverviewRow, focus: &Focus) -> bool {
     let execution = focus.execution.as_ref();
-    row.reason == Some(BlockedReason::Gate)
+    standing(row).is_some_and(|task| task.is_at_phase_gate())
         && execution.is_some_and(|execution| execution.is_at_gate)
 }
 
 /// What the key that stops an execution and has it go on does with a task, and the word for it.
 pub fn pause(row: &OverviewRow) -> Option<(Verb, &'static str)> {
-    let task = Task::standing_at(row.status?, row.reason);
+    let task = standing(row)?;
     let can = |trigger| Move::on(&task, trigger).is_some();
     if can(Trigger::PAUSE) {
         Some((Verb::Pause, "pause"))
@@ -54,19 +59,6 @@ pub fn pause(row: &OverviewRow) -> Option<(Verb, &'static str)> {
     } else {
         None
     }
-}
-
-/// Whether phases of a task can be left out or begun anew: not while somebody is at it or decides about one.
-fn can_change_phases(row: &OverviewRow, focus: &Focus) -> bool {
-    let has_phases = focus
-        .execution
-        .as_ref()
-        .is_some_and(|execution| !execution.phases.is_empty());
-    let waits = row.info().is_some_and(|info| {
-        info.kind == Kind::Waiting
-            || info.kind == Kind::Active && info.waits_for == WaitsFor::Person
-    });
-    has_phases && waits && !is_at_gate(row, focus)
 }
 
 /// Actions on a task with the words for its footer, the most urgent first.
@@ -121,9 +113,16 @@ pub fn offered(row: &OverviewRow, focus: Option<&Focus>) -> Vec<(KeyAction, &'st
         None => {}
     }
     offered.push((KeyAction::View, "view"));
-    if focus.is_some_and(|focus| can_change_phases(row, focus)) {
-        offered.push((KeyAction::Skip, "skip"));
-        offered.push((KeyAction::Rewind, "rewind"));
+    let execution = focus.and_then(|focus| focus.execution.as_ref());
+    if execution.is_some_and(|execution| !execution.phases.is_empty())
+        && let Some(task) = standing(row)
+    {
+        if task.may_change_plan() {
+            offered.push((KeyAction::Skip, "skip"));
+        }
+        if task.may_rewind() {
+            offered.push((KeyAction::Rewind, "rewind"));
+        }
     }
     if row.diff.as_ref().is_some_and(|diff| diff.commits > 0) {
         offered.push((KeyAction::Diff, "diff"));

@@ -102,7 +102,7 @@ fn executes_a_small_task(harness: &str) {
         assert!(of_it, "{needle} is not of {model}");
     }
     assert_eq!(effort(&asked(&env, IMPLEMENT)[0]), high);
-    env.orange(["merge", &task.key, "--force"]).ok();
+    env.orange(["merge", &task.key]).ok();
     env.until_status(&task, "finished");
     let text = env.git(&env.shop(), &["show", "main:greeting.txt"]);
     assert_eq!(text.lines().next(), Some("hello"));

@@ -117,6 +117,12 @@ situations! {
     help_of_a_repository_with_checks: "checks",
     help_of_hooks: "in an agent's hook",
     help_of_the_demo: "demo",
+    help_of_a_phase_that_runs: "a phase runs",
+    help_of_a_task_that_is_paused: "paused",
+    help_of_a_phase_that_failed: "a phase failed",
+    help_of_a_phase_at_its_gate: "at a phase gate",
+    help_of_phases_that_are_over: "phases are over",
+    help_of_phases_to_come: "phases to come",
 }
 
 /// No example is left out, and no row of the tables is left over.

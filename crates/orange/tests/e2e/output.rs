@@ -308,7 +308,7 @@ fn the_phased_workflow_is_shown() {
     let text = env.orange(["workflow", "show", "phased"]).ok().stdout;
     for part in [
         "  blocked (dependencies)           waits for other tasks\n",
-        "\ntransitions\n  created → classifying\n      by     human (run), engine (run --ready)\n",
+        "\ntransitions\n  created → classifying\n      by     human, engine\n      needs  no weight\n",
         "  blocked (gate) → planned\n      by     human (reject)\n      needs  decision stored; retries left\n",
         "\ncreated as\n  created\n",
     ] {
@@ -326,7 +326,7 @@ fn the_phased_workflow_is_shown() {
     let shown = env.orange(["workflow", "show", "phased", "--json"]).ok();
     let shown = shown.json()["workflow"].clone();
     assert_eq!(shown["name"], "phased");
-    assert_snapshot!(shown["statuses"][5], @r#"{"status":"blocked","meaning":"a person decides about a phase","terminal":false,"active":true,"reason":"gate"}"#);
+    assert_snapshot!(shown["statuses"][5], @r#"{"status":"blocked","meaning":"the agent waits for an answer","terminal":false,"active":true,"reason":"input"}"#);
     assert_snapshot!(shown["transitions"][8], @r#"{"from":"blocked (gate)","to":"planned","who":["human (reject)"],"conditions":["decision stored","retries left"],"gate":null,"hooks":["spawn_next"]}"#);
 }
 

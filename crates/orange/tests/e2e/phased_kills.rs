@@ -4,8 +4,8 @@
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::phased_runs::phased;
+use orange_engine::runs::ProcessId;
 use std::fs;
-use std::path::Path;
 
 /// Each turn writes a file, says what it used, and notes outside of the worktree that it was taken.
 const COUNTS: &str = "\
@@ -43,8 +43,13 @@ fn executed_until(env: &Agents, point: &str) -> TestTask {
     let task = phased(env, "small", COUNTS, &[]);
     executors_die(env, Some(point));
     env.orange(["run", &task.key]).ok();
-    let executor = Path::new("/proc").join(env.run_agent(&task, "executor").to_string());
-    env.until("its executor is dead", || !executor.exists());
+    let executor = ProcessId::of(env.run_agent(&task, "executor"));
+    // One that is dead may stay a zombie for as long as its parent likes.
+    env.until("its executor is dead", || {
+        executor
+            .as_ref()
+            .is_none_or(|executor| !executor.is_alive())
+    });
     executors_die(env, None);
     task
 }

@@ -67,7 +67,7 @@ fn a_small_task_goes_from_nothing_to_completed_and_is_merged() {
         format!("{phases:?}"),
         r#"[(String("implement"), String("completed")), (String("test"), String("completed"))]"#
     );
-    env.orange(["merge", &task.key, "--force"]).ok();
+    env.orange(["merge", &task.key]).ok();
     env.until_status(&task, "finished");
     let files = env.git(&env.shop(), &["ls-files"]);
     assert!(

@@ -3,6 +3,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Error, Result, err};
+use crate::execution::rules::UncheckedCriterion;
 use crate::execution::{self, rules};
 use crate::field_checks::bad_value;
 use crate::settings;
@@ -30,8 +31,7 @@ pub struct ShownPlan {
     pub execution: Execution,
     /// Who decides about each phase, and who says so.
     pub gates: Vec<(String, PhaseGateKind, GateSource)>,
-    /// Criteria that nobody can check as things are: the phase, the criterion and why.
-    pub unchecked: Vec<(String, String, String)>,
+    pub unchecked: Vec<UncheckedCriterion>,
 }
 
 /// The plan of a task.

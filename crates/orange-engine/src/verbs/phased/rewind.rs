@@ -12,7 +12,7 @@ use crate::rescue::branch::{OldBranch, save_branch};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
-use crate::verbs::phased::{is_phased, nobody_is_at_it, not_here};
+use crate::verbs::phased::{is_phased, not_here};
 use crate::{facts, field_checks};
 use orange_core::history::payload::TaskRewound;
 use orange_core::history::{Event, Payload};
@@ -48,8 +48,7 @@ pub fn rewind(call: &Call, place: Place, wish: &RewindWish) -> Result<Rewound> {
     access::people_only(call, "rewind tasks")?;
     let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;
-    nobody_is_at_it(call, &tx.task, "rewind")?;
-    if tx.task.has_started() && Move::on(&tx.task, Trigger::REWIND).is_none() {
+    if !tx.task.may_rewind() {
         return Err(not_here(call, &tx.task, "rewind"));
     }
     let plan = execution::required_plan(call, &tx.task)?;

@@ -5,7 +5,7 @@ use super::marks::{self, Kind};
 use super::{change, in_text, parsed, parsed_if_any, to_json, unreadable};
 use crate::database::Database;
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Iteration, Outcome};
+use orange_core::work::execution::{Iteration, IterationKind, Outcome};
 use orange_sys::error::Result;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -18,6 +18,31 @@ impl Database {
     /// known, and nothing else is changed of how it ended.
     pub fn spend(&mut self, task: &str, iteration: &Iteration) -> Result<bool> {
         self.in_transaction(|rows| put(rows, task, iteration))
+    }
+
+    /// What the last turn left cannot be committed, so nobody can check it, and it is done again. Nothing changes once it has
+    /// a commit.
+    pub fn not_committed(&mut self, task: &str, why: &str) -> Result<()> {
+        self.in_transaction(|rows| {
+            let mut turns = of_task(rows, task)?.into_iter();
+            let last = turns.rfind(|turn| turn.kind == IterationKind::Turn);
+            let Some(turn) = last.filter(Iteration::is_uncommitted) else {
+                return Ok(());
+            };
+            let failed = Iteration {
+                outcome: Some(Outcome::Failed),
+                error: Some(why.to_owned()),
+                ..turn
+            };
+            write(rows, task, &failed)?;
+            marks::mark(
+                rows,
+                task,
+                Kind::Ended,
+                &failed.phase,
+                i64::from(failed.iteration),
+            )
+        })
     }
 
     /// What became of the criteria.

@@ -237,6 +237,32 @@ fn what_a_turn_came_to_is_not_taken_back_by_who_read_before() {
 }
 
 #[test]
+fn a_turn_whose_work_cannot_be_committed_is_done_again() {
+    let (_home, mut database) = home();
+    assert!(open(&mut database, 1));
+    // While it is open nobody knows what it will leave.
+    database.not_committed(TASK, "no disk").unwrap();
+    let spent = ended(1, Outcome::Completed, cost(0.5));
+    assert!(database.spend(TASK, &spent).unwrap());
+    database.not_committed(TASK, "no disk").unwrap();
+    let failed = Iteration {
+        outcome: Some(Outcome::Failed),
+        error: Some("no disk".into()),
+        ..spent
+    };
+    assert_eq!(stored(&mut database).iterations, [failed]);
+
+    assert!(open(&mut database, 2));
+    let committed = Iteration {
+        head: Some("abc".into()),
+        ..ended(2, Outcome::Completed, cost(0.5))
+    };
+    assert!(database.spend(TASK, &committed).unwrap());
+    database.not_committed(TASK, "no disk").unwrap();
+    assert_eq!(stored(&mut database).iterations.last(), Some(&committed));
+}
+
+#[test]
 fn the_cost_of_a_turn_that_was_taken_for_interrupted_is_kept() {
     let (_home, mut database) = home();
     assert!(open(&mut database, 1));

@@ -223,6 +223,27 @@ fn what_is_done_with_a_phase_is_done_with_the_selected_one() {
 }
 
 #[test]
+fn a_phase_that_asks_is_skipped_but_not_rewound() {
+    let asking = || {
+        let place = ("blocked", Some(BlockedReason::Input));
+        let mut app = at(place, PhaseStatus::Blocked, (80, 24), false);
+        let execution = app.focus.as_mut().unwrap().execution.as_mut().unwrap();
+        execution.is_at_gate = false;
+        execution.phases[2].question = Some("which format?".to_owned());
+        execution.question = Some("which format?".to_owned());
+        app
+    };
+    let mut app = asking();
+    assert!(press(&mut app, "v<").is_empty() && app.overlay.is_none());
+    assert!(!shown(&app).contains("rewind"));
+    let mut app = asking();
+    let effects = press(&mut app, "v>not needed\n");
+    assert!(
+        matches!(&effects[..], [Effect::Run { verb: Verb::Skip(phase, why), .. }] if phase == "review" && why == "not needed")
+    );
+}
+
+#[test]
 fn a_transcript_is_read_from_its_end() {
     let mut app = at_gate((80, 24), false);
     let effects = press(&mut app, "vv");

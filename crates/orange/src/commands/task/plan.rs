@@ -129,9 +129,9 @@ impl Shown<'_> {
                 phase.insert("resolved_gate".to_owned(), Value::from(kind.as_str()));
                 phase.insert("gate_from".to_owned(), Value::from(source.as_str()));
             }
-            let unchecked = shown.unchecked.iter().filter(|(phase, ..)| phase == name);
+            let unchecked = shown.unchecked.iter().filter(|one| one.phase == *name);
             let unchecked = unchecked
-                .map(|(_, criterion, why)| serde_json::json!({"criterion": criterion, "why": why}));
+                .map(|one| serde_json::json!({"criterion": one.criterion, "why": one.why}));
             phase.insert("unchecked".to_owned(), unchecked.collect());
         }
         Shown {
@@ -203,7 +203,8 @@ pub(super) fn to_text(shown: &ShownPlan) -> String {
 /// Criteria without a command, each once, with the reason and the phases that have it.
 fn unchecked(shown: &ShownPlan) -> String {
     let mut found: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-    for (phase, criterion, why) in &shown.unchecked {
+    for one in &shown.unchecked {
+        let (phase, criterion, why) = (&one.phase, &one.criterion, &one.why);
         let mut known = found.iter_mut();
         match known.find(|(known, ..)| known == criterion) {
             Some((.., phases)) => phases.push(phase),

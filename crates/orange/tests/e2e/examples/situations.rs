@@ -229,6 +229,65 @@ orange wait TASK-001 --for reviewing",
             ),
         ],
     },
+    Situation {
+        name: "a phase runs",
+        of: &["orange pause"],
+        before: "\
+printf 'executor:\\n  - wait for: {file: never}\\n' >../waits.yaml
+orange new 'Add a login form' --workflow phased --weight small --harness \"sim:$(realpath ../waits.yaml)\"
+orange run TASK-001
+until orange transcript TASK-001; do sleep 0.05; done",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "paused",
+        of: &["orange resume"],
+        before: "\
+printf 'executor:\\n  - wait for: {file: never}\\n' >../waits.yaml
+orange new 'Add a login form' --workflow phased --weight small --harness \"sim:$(realpath ../waits.yaml)\"
+orange run TASK-001
+orange pause TASK-001",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "a phase failed",
+        of: &["orange retry"],
+        before: "\
+printf 'phases:\\n  retries: 0\\n' >>~/orange/config.yaml
+printf 'executor:\\n  - answer: continue\\n' >../never.yaml
+orange new 'Add a login form' --workflow phased --weight trivial --harness \"sim:$(realpath ../never.yaml)\"
+orange run TASK-001
+orange wait TASK-001 --for needs-me",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "at a phase gate",
+        of: &["orange approve", "orange reject"],
+        before: "\
+orange new 'Add a login form' --workflow phased --weight trivial --gate implement=human
+orange run TASK-001
+orange wait TASK-001 --for needs-me",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "phases are over",
+        of: &["orange rewind", "orange transcript"],
+        before: "\
+printf 'executor:\\n  - answer: complete\\nexecutor implement iteration 1:\\n  - answer: continue\\n' >../twice.yaml
+orange new 'Add a login form' --workflow phased --weight small --harness \"sim:$(realpath ../twice.yaml)\"
+orange run TASK-001
+orange wait TASK-001 --for needs-me",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "phases to come",
+        of: &["orange run TASK", "orange plan", "orange skip", "--gate ", "TASK-003 --weight"],
+        before: "\
+orange new 'Add a login form' --workflow phased --weight large
+orange new 'Log out' --workflow phased --weight large
+orange new 'Fix the menu' --workflow phased --weight medium",
+        stand_ins: &[],
+    },
 ];
 
 impl Situation {
