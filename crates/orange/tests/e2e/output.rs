@@ -327,7 +327,7 @@ fn the_phased_workflow_is_shown() {
     let shown = shown.json()["workflow"].clone();
     assert_eq!(shown["name"], "phased");
     assert_snapshot!(shown["statuses"][5], @r#"{"status":"blocked","meaning":"the agent waits for an answer","terminal":false,"active":true,"reason":"input"}"#);
-    assert_snapshot!(shown["transitions"][8], @r#"{"from":"blocked (gate)","to":"planned","who":["human (reject)"],"conditions":["decision stored","retries left"],"gate":null,"hooks":["spawn_next"]}"#);
+    assert_snapshot!(shown["transitions"][9], @r#"{"from":"blocked (gate)","to":"planned","who":["human (reject)"],"conditions":["decision stored","retries left"],"gate":null,"hooks":["spawn_next"]}"#);
 }
 
 #[test]
