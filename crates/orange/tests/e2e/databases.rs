@@ -273,7 +273,7 @@ fn an_orange_db_of_a_newer_version_is_left_alone() {
         .refuses(1, "newer_version");
     assert_eq!(env.keys([""; 0]).len(), 3);
     assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    databases  ✗ orange.db: was written by a newer version of orange (schema 999, this one knows 5)
+    databases  ✗ orange.db: was written by a newer version of orange (schema 999, this one knows 6)
                    by hand: upgrade orange; nothing was changed
     checked 3 tasks and 1 project
     ------- stderr -------
