@@ -23,7 +23,7 @@ pub struct Committed {
     pub acquired: Option<Acquired>,
     /// The starts of agents, as they were journalled.
     pub spawned: Vec<Event>,
-    /// Hooks of the last status change that failed, and why. The task has moved nevertheless.
+    /// Hooks of this status change that failed, and why. The task has moved nevertheless.
     pub failed: Vec<(String, String)>,
 }
 
@@ -52,10 +52,13 @@ impl TaskTx<'_> {
             return self.hand_over();
         }
         let finished = self.finish_hooks().and_then(|()| self.journal_execution());
+        let finished = finished.and_then(|()| self.end_failed_start());
         self.index()?;
-        finished?;
+        let of_start = finished?;
         self.conclude();
-        Ok(self.committed())
+        let mut done = self.committed();
+        done.failed.splice(..0, of_start);
+        Ok(done)
     }
 
     /// The same for a process that the hooks end: an errand carries them out, and this process does not wait for it.

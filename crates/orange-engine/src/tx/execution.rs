@@ -58,6 +58,24 @@ impl TaskTx<'_> {
         self.take_change()
     }
 
+    /// Takes a task back whose executor did not start, and with it the slot: nobody would look after it before the next command.
+    /// Gives the hooks of the start that failed.
+    pub(crate) fn end_failed_start(&mut self) -> Result<Vec<(String, String)>> {
+        let expects = self.task.status_info().expects == Some(Role::Executor);
+        let failed = if expects && execution::has_plan(&self.task) {
+            self.failed_hooks()
+        } else {
+            Vec::new()
+        };
+        if !failed.is_empty() {
+            crash_point("start.failed");
+            self.take_orphan()?;
+        }
+        let stays = self.task.status_info().expects == Some(Role::Executor);
+        // What it still has to do is told with the rest.
+        Ok(if stays { Vec::new() } else { failed })
+    }
+
     /// A task that should have an executor and has none.
     fn take_orphan(&mut self) -> Result<()> {
         let call = self.call;

@@ -97,6 +97,7 @@ mod old_homes;
 mod output;
 mod payloads;
 mod permissions;
+mod phased_faults;
 mod phased_kills;
 mod phased_load;
 mod phased_plans;

@@ -104,6 +104,7 @@ const OF_EXECUTIONS: &[&str] = &[
     "rewind.moved",
     "rewind.saved",
     "rewind.stored",
+    "start.failed",
 ];
 
 /// Where these points are killed at, with real windows and real checks.

@@ -6,9 +6,11 @@ use crate::completion::{Wanted, branches, statuses, tasks};
 use crate::session::Session;
 use crate::ui::clean;
 use clap::Args;
+use orange_core::machine::Move;
 use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
+use orange_core::workflow::{Hook, Trigger};
 use orange_core::{Action, text};
 use orange_engine::verbs::change::{self, Change, Changed, Edit};
 use orange_engine::views::TaskResult;
@@ -175,13 +177,21 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
     } else {
         "see to that"
     };
+    let what = hooks::failed(hook);
+    // A start that failed has been taken back: there is no hook to try again.
+    let starts = [Hook::AcquireWorkspace, Hook::StartExecutor].map(Hook::name);
+    let can_resume = Move::on(task, Trigger::RESUME).is_some();
+    let (but, again) = if can_resume && starts.contains(&hook.as_str()) {
+        ("because", Action::resume(task.name()))
+    } else {
+        ("but", Action::retry_hooks(task.name()))
+    };
+    let status = task.status;
     let error = err!(
         Failed,
-        "{label} is {} now, but Orange {}: {why}",
-        task.status,
-        hooks::failed(hook)
+        "{label} is {status} now, {but} Orange {what}: {why}"
     );
-    Err(error.hint(text!("{first}, then {}", Action::retry_hooks(task.name()))))
+    Err(error.hint(text!("{first}, then {}", again)))
 }
 
 /// As for a task that is created and started at once.

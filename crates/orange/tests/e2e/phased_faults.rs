@@ -1,0 +1,86 @@
+//! What goes wrong while a plan is executed: agents that answer nonsense, hang, die or take their worktree apart, a setup and a check
+//! that cannot run, a disk that is full. Each is told of, nothing is lost, and the task goes on.
+
+use crate::agents::Agents;
+use crate::env::TestTask;
+use crate::phased_runs::{WORKS, phased};
+use std::fs;
+
+/// What became of the turns of a phase, from the first to the last.
+fn outcomes(env: &Agents, task: &TestTask, phase: &str) -> Vec<String> {
+    let listed = ["transcript", &task.key, "--list", "--json"];
+    let listed = env.orange(listed).ok().json();
+    let all = listed["transcripts"].as_array().unwrap().iter();
+    let of_phase = all.filter(|turn| turn["phase"] == phase);
+    of_phase
+        .map(|turn| turn["outcome"].as_str().unwrap_or("none").to_owned())
+        .collect()
+}
+
+fn executed(env: &Agents, weight: &str, script: &str) -> TestTask {
+    let task = phased(env, weight, script, &[]);
+    env.orange(["run", &task.key]).ok();
+    task
+}
+
+#[track_caller]
+fn no_slot_is_held(env: &Agents) {
+    let list = env.orange(["workspace", "list", "--json"]).ok().json();
+    let mut slots = list["workspaces"].as_array().unwrap().iter();
+    assert!(slots.all(|slot| slot["task"].is_null()), "{list}");
+}
+
+/// A task of a repository whose setup fails until ROOT/ready is there.
+fn with_setup(env: &Agents) -> TestTask {
+    let line = format!("test -e {}", env.root().join("ready").display());
+    let config = format!("workspace:\n  setup:\n    - {line}\n");
+    fs::create_dir_all(env.shop().join(".orange")).unwrap();
+    fs::write(env.shop().join(".orange/config.yaml"), config).unwrap();
+    env.git(&env.shop(), &["add", "."]);
+    env.git(&env.shop(), &["commit", "-q", "-m", "a setup"]);
+    env.orange(["project", "trust", "shop", "--yes"]).ok();
+    phased(env, "small", WORKS, &[])
+}
+
+#[test]
+fn a_setup_that_fails_pauses_the_task_and_gives_the_slot_back() {
+    let env = Agents::new();
+    let task = with_setup(&env);
+    env.orange(["run", &task.key])
+        .fails_with(1)
+        .says("is paused now, because Orange could not take a slot")
+        .says("exit code 1")
+        .says(&format!("orange resume {}", task.key));
+    assert_eq!(env.status(&task), "paused");
+    no_slot_is_held(&env);
+    env.orange(["why", &task.key])
+        .ok()
+        .says("it is paused in implement: `test -e")
+        .says(&format!("next: orange resume {}", task.key));
+    let refused = env.orange(["resume", &task.key, "--json"]);
+    let error = refused.refuses(1, "failed");
+    let hint = error["hint"].as_str().unwrap();
+    assert!(hint.contains("orange resume"), "{error}");
+    no_slot_is_held(&env);
+    env.write("ready", "");
+    env.orange(["resume", &task.key]).ok();
+    env.until_status(&task, "completed");
+    assert_eq!(outcomes(&env, &task, "implement"), ["completed"]);
+}
+
+#[test]
+fn a_start_that_failed_is_taken_back_by_whoever_comes_after_a_kill() {
+    let env = Agents::new();
+    let task = with_setup(&env);
+    let run = env.call(["run", &task.key]);
+    run.var("ORANGE_CRASH_AT", "start.failed")
+        .run()
+        .fails_with(-1)
+        .says("killed at start.failed");
+    env.orange(["ls"]).ok();
+    assert_eq!(env.status(&task), "paused");
+    no_slot_is_held(&env);
+    env.write("ready", "");
+    env.orange(["resume", &task.key]).ok();
+    env.until_status(&task, "completed");
+}
