@@ -9,6 +9,7 @@ use super::{Git, layout};
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{IoContext, Result, err};
+use orange_sys::listing;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -96,23 +97,19 @@ pub fn is_half_made(slot: &Path) -> bool {
     lock.is_ok_and(|reason| reason.trim_end() == "initializing")
 }
 
-/// Brings a worktree back whose folder was deleted: git still has its HEAD, its index and where both have been,
-/// which may be all that holds some commits. False if git does not remember it.
+/// Brings a worktree back whose folder, or what was in it, or only its `.git` was deleted: git still has its HEAD, its index and
+/// where both have been, which may be all that holds some commits. False if git does not remember it.
 /// The files are checked out at `aside` first: half of them would be taken for the deletion of the others.
 pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
-    if std::fs::symlink_metadata(slot).is_ok() {
+    // An empty folder is as good as none: the other one takes its place.
+    if std::fs::symlink_metadata(slot).is_ok() && !listing::is_empty(slot) {
+        return put_link_back(repository, slot, aside);
+    }
+    if common_dir_of(repository)?.is_none() {
         return Ok(false);
     }
-    let Some(common) = common_dir_of(repository)? else {
-        return Ok(false);
-    };
     let lock = WorktreeLock::take(repository)?;
-    let link = slot.join(".git");
-    let remembers = |folder: &PathBuf| {
-        layout::link_of(folder).is_some_and(|noted| leads_to(&noted, &link))
-            && !folder.join("locked").exists()
-    };
-    let Some(folder) = linked(&common).find(remembers) else {
+    let Some(folder) = remembered(repository, slot)? else {
         return Ok(false);
     };
     std::fs::create_dir_all(aside).doing("create", aside)?;
@@ -133,6 +130,38 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
         .and_then(|()| std::fs::rename(aside, slot))
         .doing("create", aside)?;
     Ok(true)
+}
+
+/// Makes a folder a worktree again whose `.git` was deleted, as `git worktree repair` does; its files stay as they are. False if it has
+/// one, whatever that leads to, or if git does not remember the worktree.
+fn put_link_back(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
+    let link = slot.join(".git");
+    let is_missing = || slot.is_dir() && std::fs::symlink_metadata(&link).is_err();
+    if !is_missing() || common_dir_of(repository)?.is_none() {
+        return Ok(false);
+    }
+    let _lock = WorktreeLock::take(repository)?;
+    let Some(folder) = remembered(repository, slot)?.filter(|_| is_missing()) else {
+        return Ok(false);
+    };
+    // Renamed into place: a killed process leaves no half of it.
+    std::fs::create_dir_all(aside).doing("create", aside)?;
+    let new = aside.join(".git");
+    std::fs::write(&new, format!("gitdir: {}\n", folder.display()))
+        .and_then(|()| std::fs::rename(&new, &link))
+        .and_then(|()| std::fs::remove_dir(aside))
+        .doing("create", &link)?;
+    Ok(true)
+}
+
+/// The folder with what git knows of a worktree that should be there.
+fn remembered(repository: &Path, slot: &Path) -> Result<Option<PathBuf>> {
+    let link = slot.join(".git");
+    let remembers = |folder: &PathBuf| {
+        layout::link_of(folder).is_some_and(|noted| leads_to(&noted, &link))
+            && !folder.join("locked").exists()
+    };
+    Ok(common_dir_of(repository)?.and_then(|common| linked(&common).find(remembers)))
 }
 
 /// Whether a path that git noted, absolute or with `..` in it, is this file of a folder that may be gone.

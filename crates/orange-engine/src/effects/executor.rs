@@ -19,6 +19,7 @@ use orange_core::runs::letter;
 use orange_core::task::Task;
 use orange_core::workflow::{Hook, Role};
 use orange_core::{Action, text};
+use std::path::Path;
 
 /// Has the weight of the task found out, away from its lock: an agent is asked.
 pub(crate) fn classify(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
@@ -167,10 +168,8 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     if !folder.is_dir() || acquire::is_unready(call, task, slot)? {
         return Ok(done);
     }
-    let head = state::head(&folder);
-    if !matches!(head, Head::Missing(_)) && head.branch() != Some(&task.branch) {
-        // Another branch is not the task's to change: what is there is rescued when the slot is given back.
-        let why = format!("its agent left the branch {}", task.branch);
+    if let Some(why) = off_its_branch(&folder, task) {
+        // What is there is rescued when the slot is given back.
         execution::fail_uncommitted(call, task, &why)?;
         return Ok(done);
     }
@@ -184,6 +183,21 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
         return Err(error);
     }
     Ok(done)
+}
+
+/// Why nothing can be committed on a task's branch in its slot: an agent switched to another one, which is not the task's to change,
+/// or took the worktree apart. None: it is there.
+pub(crate) fn off_its_branch(slot: &Path, task: &Task) -> Option<String> {
+    let own = &task.branch;
+    let place = match state::head(slot) {
+        Head::Branch(current) if current == *own => return None,
+        Head::Branch(current) => format!("it is on {current}"),
+        Head::Detached(_) => "it is on no branch".to_owned(),
+        Head::Missing(why) => why,
+    };
+    Some(format!(
+        "its agent left the branch {own} in its workspace: {place}; nothing was committed there, and what it left is saved with its rescues"
+    ))
 }
 
 /// Whether an executor on another machine says that it is at work; on this one its run tells.

@@ -3,7 +3,7 @@
 
 use crate::call;
 use crate::effects::executor::harness_of_turns;
-use crate::effects::{spoken, start_agent};
+use crate::effects::{executor, spoken, start_agent};
 use crate::error::{Code, Result, err};
 use crate::execution;
 use crate::git::checkpoint;
@@ -325,17 +325,10 @@ fn check_branch(this: &mut Executor<'_>) -> Result<()> {
         // One that was renamed is followed by whoever locks the task.
         this.journal()?;
     }
-    let own = &this.task.branch;
-    let place = match &head {
-        Head::Branch(current) if current == own => return Ok(()),
-        Head::Branch(current) => format!("it is on {current}"),
-        Head::Detached(_) => "it is on no branch".to_owned(),
-        Head::Missing(why) => why.clone(),
-    };
-    Err(err!(
-        ConditionUnmet,
-        "its agent left the branch {own} in its workspace: {place}; nothing was committed there, and what it left is saved with its rescues"
-    ))
+    match executor::off_its_branch(&this.slot, &this.task) {
+        None => Ok(()),
+        Some(why) => Err(err!(ConditionUnmet, "{why}")),
+    }
 }
 
 /// `[orange] TASK-001: test - iteration 2`

@@ -68,7 +68,8 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
     if let Ok(project) = call::registered(call, &task.project) {
         worktree::inside(&call.store.workspaces(), &folder)?;
         restore_whole(&folder)?;
-        // Deleted by hand: what git still knows of it is saved like the rest.
+        // Deleted by hand or by an agent: what git still knows of it is saved like the rest.
+        make_way_for_link(call, &task.id, &folder)?;
         lock.handed_on(|| revive(&project.path, &folder))?;
         if folder.is_dir() && tidy::is_worktree_of(call, &project.path, &folder, &task.id)? {
             let park = rules::parking_place(call, &project)?;
@@ -130,6 +131,26 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
         rescue: saved,
         kept,
     })
+}
+
+/// Moves a repository out of the way that was made in a task's slot where its own `.git` had been. It is kept with the task.
+fn make_way_for_link(call: &Call, task_id: &str, folder: &Path) -> Result<()> {
+    let found = folder.join(".git");
+    let is_folder = std::fs::symlink_metadata(&found).is_ok_and(|about| about.is_dir());
+    if !is_folder {
+        return Ok(());
+    }
+    let kept = raw_folder(call, task_id);
+    let aside = kept.join(format!("git-{}", call.file_stamp()));
+    make_folder(&kept)
+        .and_then(|()| std::fs::rename(&found, &aside))
+        .doing("move", &found)?;
+    call.notice(format!(
+        "{} was a repository of its own; its .git is kept as {}",
+        folder.display(),
+        aside.display()
+    ));
+    Ok(())
 }
 
 pub(crate) fn note_retired(call: &Call, slot: &str, why: &str) {

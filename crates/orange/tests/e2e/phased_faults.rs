@@ -84,3 +84,49 @@ fn a_start_that_failed_is_taken_back_by_whoever_comes_after_a_kill() {
     env.orange(["resume", &task.key]).ok();
     env.until_status(&task, "completed");
 }
+
+#[test]
+fn an_agent_that_takes_its_worktree_apart_loses_nothing() {
+    for (breaks, kept) in [
+        ("rm .git", "lost.txt"),
+        ("rm .git && git init -q && git add lost.txt", "lost.txt"),
+        ("find . -mindepth 1 -delete", ""),
+    ] {
+        println!("{breaks}");
+        let env = Agents::new();
+        let script = format!(
+            "\
+executor:
+  - write: own.txt
+    text: own
+  - answer: complete
+    summary: done
+executor implement iteration 1:
+  - write: lost.txt
+    text: precious
+  - run: {breaks}
+  - answer: complete
+"
+        );
+        let task = executed(&env, "small", &script);
+        env.until_status(&task, "paused");
+        env.orange(["why", &task.key])
+            .ok()
+            .says("its agent left the branch")
+            .says(&format!("next: orange resume {}", task.key));
+        no_slot_is_held(&env);
+        if !kept.is_empty() {
+            let list = ["rescue", "list", &task.key, "--json"];
+            let list = env.orange(list).ok().json();
+            let rescue = list["rescues"][0]["name"].as_str().unwrap().to_owned();
+            env.orange(["rescue", "show", &task.key, &rescue])
+                .ok()
+                .says(kept);
+        }
+        env.orange(["doctor"]).says("nothing was left behind");
+        env.orange(["resume", &task.key]).ok();
+        env.until_status(&task, "completed");
+        let files = env.git(&env.shop(), &["ls-tree", "--name-only", &task.branch]);
+        assert!(files.contains("own.txt"), "{files}");
+    }
+}
