@@ -50,6 +50,8 @@ actions! {
     ExplainSearch explain_search(),
     FetchAll fetch_all(),
     KillSession kill_session(session: String),
+    /// Has a checkout let go of its branch; its files stay.
+    LeaveBranch leave_branch(checkout: String),
     ListDeleted list_deleted(),
     ListHarnesses list_harnesses(),
     ListPermissions list_permissions(),

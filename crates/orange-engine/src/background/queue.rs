@@ -103,6 +103,7 @@ fn has_room_for(call: &Call, task: &Task, others: usize) -> Result<bool> {
     Ok(unmet.is_none()
         && facts.slots.holders.len() + others < slots
         && base::start_of(call, &project, task, false).is_ok()
+        && acquire::branch_elsewhere(call, &project, task).is_ok_and(|place| place.is_none())
         && acquire::check_can_acquire(call, &project, task).is_ok()
         && rules::parking_place(call, &project).is_ok()
         && start_agent::check_can_spawn(call, task).is_ok())

@@ -9,7 +9,7 @@ use crate::runs::{Doing, State};
 use crate::sessions::{self, adopted};
 use crate::views::task::TaskView;
 use crate::views::{agents, concerns};
-use crate::workspaces::{base, project_consent, setup};
+use crate::workspaces::{acquire, base, project_consent, setup};
 use crate::{checks, execution, facts, rules};
 use orange_core::attention::{self, raised};
 use orange_core::evidence::Evidence;
@@ -222,6 +222,14 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         untrusted: untrusted.map(|refusal| refusal.message),
         without_commits: new.and_then(|project| without_commits(call, project)),
         without_base: new.and_then(|project| without_base(call, project, &view.task)),
+        branch_elsewhere: new.and_then(|project| {
+            // A repository that cannot be read is said by the start.
+            let found = acquire::branch_elsewhere(call, project, &view.task);
+            found
+                .ok()
+                .flatten()
+                .map(|place| place.display().to_string())
+        }),
         conflicts: is_decided
             .then(|| {
                 let (task, history) = (&view.task, &view.history);

@@ -79,15 +79,9 @@ pub(crate) fn check_can_acquire(call: &Call, project: &Project, task: &Task) -> 
 
 /// A branch can be checked out only once.
 fn branch_is_usable(call: &Call, project: &Project, task: &Task) -> Result<()> {
-    let own = workspaces::pool(call)?
-        .lease_of(task)
-        .map(|lease| workspaces::slot_folder(call, &lease.slot));
-    let Some(place) = worktree::checked_out_at(&project.path, &task.branch)? else {
+    let Some(place) = other_checkout(call, project, task)? else {
         return Ok(());
     };
-    if own.is_some_and(|own| own == place || worktree::same_folder(&own, &place)) {
-        return Ok(());
-    }
     if worktree::is_gone(&place, &call.store.workspaces()) {
         // A slot that was deleted by hand; git would go on keeping the branch for it.
         return release::forget_gone(call, project, &place);
@@ -98,7 +92,32 @@ fn branch_is_usable(call: &Call, project: &Project, task: &Task) -> Result<()> {
         task.branch,
         place.display()
     )
-    .hint("switch to another branch there, then try again"))
+    .hint(text!(
+        "switch to another branch there, for instance by {}; then try again",
+        Action::leave_branch(place.display().to_string())
+    )))
+}
+
+/// Where a person has checked out the task's branch, so that no slot can have it.
+pub(crate) fn branch_elsewhere(
+    call: &Call,
+    project: &Project,
+    task: &Task,
+) -> Result<Option<PathBuf>> {
+    let place = other_checkout(call, project, task)?;
+    Ok(place.filter(|place| !worktree::is_gone(place, &call.store.workspaces())))
+}
+
+/// Another worktree than the task's own slot that has its branch.
+fn other_checkout(call: &Call, project: &Project, task: &Task) -> Result<Option<PathBuf>> {
+    let Some(place) = worktree::checked_out_at(&project.path, &task.branch)? else {
+        return Ok(None);
+    };
+    let own = workspaces::pool(call)?
+        .lease_of(task)
+        .map(|lease| workspaces::slot_folder(call, &lease.slot));
+    let is_own = own.is_some_and(|own| own == place || worktree::same_folder(&own, &place));
+    Ok((!is_own).then_some(place))
 }
 
 /// Makes the task's slot ready. Done once more after a crash, it goes on where it was.

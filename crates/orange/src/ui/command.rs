@@ -130,6 +130,9 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
                 shell_word(&format!("={session}"))
             )
         }
+        Action::LeaveBranch { checkout } => {
+            format!("git -C {} switch --detach", word(checkout))
+        }
         Action::ListDeleted {} => "orange task restore".to_owned(),
         Action::ListHarnesses {} => "orange harness list".to_owned(),
         Action::ListPermissions {} => "orange permissions list".to_owned(),
@@ -404,6 +407,7 @@ mod tests {
             Action::add_project(Some(odd.to_owned()), "shop".to_owned()),
             Action::branch_at(odd, odd),
             Action::commit_empty(odd),
+            Action::leave_branch(odd),
             Action::merge_branch(odd),
             Action::rebase_onto(odd),
             Action::stash_file(odd, odd),

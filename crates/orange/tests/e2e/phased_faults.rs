@@ -130,3 +130,29 @@ executor implement iteration 1:
         assert!(files.contains("own.txt"), "{files}");
     }
 }
+
+#[test]
+fn a_branch_that_a_person_has_checked_out_is_waited_for() {
+    let env = Agents::new();
+    let task = phased(&env, "small", WORKS, &["--gate", "implement=human"]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+    env.git(&env.shop(), &["switch", "-q", &task.branch]);
+    fs::write(env.shop().join("mine.txt"), "mine").unwrap();
+    env.git(&env.shop(), &["add", "."]);
+    env.git(&env.shop(), &["commit", "-q", "-m", "mine"]);
+    env.orange(["approve", &task.key]).ok();
+    env.until_status(&task, "planned");
+    let shop = env.shop();
+    let why = env.orange(["why", &task.key]).ok();
+    let next = format!("next: git -C {} switch --detach", shop.display());
+    why.says("is checked out at").says(&next);
+    env.git(&shop, &["switch", "-q", "--detach"]);
+    env.look();
+    env.until_status(&task, "completed");
+    let files = env.git(&shop, &["ls-tree", "--name-only", &task.branch]);
+    assert!(
+        files.contains("mine.txt") && files.contains("test.txt"),
+        "{files}"
+    );
+}

@@ -69,6 +69,10 @@ pub enum Reason {
         base: String,
         repository: String,
     },
+    BranchElsewhere {
+        branch: String,
+        checkout: String,
+    },
     Untrusted(String),
     Limit(String),
     Queued,
@@ -246,6 +250,11 @@ impl Reason {
             }
             Reason::NoBase { base, repository } => {
                 format!("its base {base} is no commit in {repository} any more")
+            }
+            Reason::BranchElsewhere { branch, checkout } => {
+                format!(
+                    "its branch {branch} is checked out at {checkout}, and git checks a branch out only once"
+                )
             }
             Reason::Queued => "it is queued and nothing is in its way any more".into(),
             Reason::NotStarted { adopted, besides } => {

@@ -96,6 +96,8 @@ pub struct Surroundings<'a> {
     pub without_commits: Option<String>,
     /// The repository, when the base that was asked for is no commit in it any more.
     pub without_base: Option<String>,
+    /// Another checkout, which has the task's branch.
+    pub branch_elsewhere: Option<String>,
     /// What the last attempt to merge ran into, and is still there.
     pub conflicts: Option<Conflicts>,
     /// What a merge would ask the person about.
@@ -344,6 +346,11 @@ fn in_the_way_of_a_start(situation: Situation<'_>, around: &Surroundings<'_>) ->
     if let (Some(repository), Some(base)) = (around.without_base.clone(), task.base.clone()) {
         let next = Action::branch_at(&repository, &base);
         return Why::needs_you(Reason::NoBase { base, repository }, next);
+    }
+    if let Some(checkout) = around.branch_elsewhere.clone() {
+        let next = Action::leave_branch(&checkout);
+        let branch = task.branch.clone();
+        return Why::needs_you(Reason::BranchElsewhere { branch, checkout }, next);
     }
     if let Some(what) = around.untrusted.clone() {
         let next = Action::trust(&task.project, None);
