@@ -267,6 +267,10 @@ fn may_change(call: &Call, task: &Task, change: &Change) -> Result<()> {
     access::own_task_only(call, task, "change")?;
     for edit in &change.edits {
         let field = match edit {
+            Edit::Branch(_) if *role == Role::Executor => {
+                return Err(err!(NotAllowed, "{} agent may not change the branch", with_article(role.as_str()))
+                    .hint("its executor commits what is left in the workspace, on the task's own branch; stay there, or ask a person"));
+            }
             Edit::Branch(_) | Edit::Set(Field::Summary, _) => continue,
             Edit::Gate(..) => &Field::Gates,
             Edit::Set(field, _)

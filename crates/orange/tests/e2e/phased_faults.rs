@@ -132,6 +132,37 @@ executor implement iteration 1:
 }
 
 #[test]
+fn the_branch_of_an_executed_task_is_not_its_agents_to_change() {
+    let env = Agents::new();
+    env.git(&env.shop(), &["branch", "elsewhere"]);
+    let script = "\
+executor:
+  - answer: complete
+    summary: done
+executor implement iteration 1:
+  - run: git switch -q elsewhere
+  - run: orange task update --branch 2>ROOT/said
+    expect: 3
+  - run: orange task update --branch other 2>>ROOT/said
+    expect: 3
+  - run: git switch -q -
+  - run: git branch -m renamed
+  - write: own.txt
+    text: own
+  - answer: complete
+";
+    let task = executed(&env, "small", script);
+    env.until_status(&task, "completed");
+    let said = fs::read_to_string(env.root().join("said")).unwrap();
+    let refusal = "an executor agent may not change the branch";
+    assert_eq!(said.matches(refusal).count(), 2, "{said}");
+    // A branch that has another name is followed.
+    assert_eq!(env.field(&task, "branch"), "renamed");
+    let files = env.git(&env.shop(), &["ls-tree", "--name-only", "renamed"]);
+    assert!(files.contains("own.txt"), "{files}");
+}
+
+#[test]
 fn a_branch_that_a_person_has_checked_out_is_waited_for() {
     let env = Agents::new();
     let task = phased(&env, "small", WORKS, &["--gate", "implement=human"]);
