@@ -47,6 +47,10 @@ fn who_did_what() {
             r#""type":"review.started","by":"engine","round":2"#,
             "engine review round 2 started",
         ),
+        (
+            r#""type":"iteration.ended","by":"engine","phase":"my_phase","iteration":2,"outcome":"failed","reason":"it has no .git, see a_b.txt""#,
+            "agent iteration 2 of my_phase: failed: it has no .git, see a_b.txt",
+        ),
         // As the program before Orange wrote them.
         (
             r#""type":"review.passed","attempt":1"#,

@@ -138,7 +138,7 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         Payload::PhaseChanged(change) => {
             let phase = change.phase.unwrap_or("?");
             let state = change.state.map_or("?", PhaseStatus::as_str);
-            because(&format!("phase {}: {state}", plain(phase)))
+            because(&format!("phase {phase}: {state}"))
         }
         Payload::IterationStarted(note) => format!("began {}", iteration(&note)),
         Payload::IterationEnded(note) => iteration_ended(&note, reason.as_deref()),
@@ -150,14 +150,14 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
             };
             because(&format!(
                 "{verdict} phase {}",
-                plain(decision.phase.unwrap_or("?"))
+                decision.phase.unwrap_or("?")
             ))
         }
         Payload::TaskRewound(rewound) => {
             let head = rewound.head.map_or("?", short_commit);
             format!(
                 "went back to phase {}, at {head}",
-                plain(rewound.phase.unwrap_or("?"))
+                rewound.phase.unwrap_or("?")
             )
         }
         Payload::RescueRestored(restored) => {
@@ -175,7 +175,6 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
 fn planned(plan: &PlanWritten<'_>) -> String {
     let weight = plan.weight.map_or("?", TaskWeight::as_str);
     let phases = plan.phases.as_deref().unwrap_or_default();
-    let phases: Vec<String> = phases.iter().map(|phase| plain(phase)).collect();
     let how = match plan.edited {
         Some(true) => "changed the plan",
         Some(false) | None => "made a plan",
@@ -188,7 +187,7 @@ fn iteration(note: &IterationNote<'_>) -> String {
     let number = note
         .iteration
         .map_or_else(|| "?".to_owned(), |number| number.to_string());
-    let phase = plain(note.phase.unwrap_or("?"));
+    let phase = note.phase.unwrap_or("?");
     match note.kind {
         Some(IterationKind::Turn) | None => format!("iteration {number} of {phase}"),
         Some(kind) => format!("{kind} {number} of {phase}"),
@@ -206,7 +205,7 @@ fn iteration_ended(note: &IterationNote<'_>, reason: Option<&str>) -> String {
         words.push_str(&format!(", {}", usage.in_brief()));
     }
     if let Some(why) = reason.or(note.summary).filter(|why| !why.is_empty()) {
-        words.push_str(&format!(": {}", cut(&plain(why), REASON)));
+        words.push_str(&format!(": {}", cut(why, REASON)));
     }
     words
 }
