@@ -69,8 +69,11 @@ impl Transcript {
         if !self.path.is_file() {
             return;
         }
-        if let Err(error) = self.try_complete(this, execution, turn) {
+        let next = self.path.with_extension("md.new");
+        if let Err(error) = self.try_complete(this, execution, turn, &next) {
             failed(&self.path, &error);
+            // Half of it is of no use to anybody, and takes room.
+            let _ = fs::remove_file(&next);
         }
     }
 
@@ -79,11 +82,11 @@ impl Transcript {
         this: &Executor<'_>,
         execution: &Execution,
         turn: &Iteration,
+        next: &Path,
     ) -> io::Result<()> {
         let status = execution.status(&turn.phase);
         let mut said = BufReader::new(File::open(&self.path)?);
-        let next = self.path.with_extension("md.new");
-        let mut out = BufWriter::new(private::create_anew(&next)?);
+        let mut out = BufWriter::new(private::create_anew(next)?);
         write!(out, "{}", head(&this.task, turn, status))?;
         skip_head(&mut said)?;
         let copied = copy_text(&mut said, &mut out)?;
@@ -93,7 +96,7 @@ impl Transcript {
         let files = changed_files(this, execution, turn);
         out.write_all(transcript::files_changed(&files).as_bytes())?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        fs::rename(&next, &self.path)
+        fs::rename(next, &self.path)
     }
 }
 

@@ -162,7 +162,7 @@ fn a_daemon_that_the_user_starts_from_the_shell_left_is_the_users_own() {
 const INSIDE: &str = "ORANGE_TEST_NAMESPACE";
 
 /// Outside: runs this same test in a mount namespace with a small folder for everything temporary; says false.
-fn on_a_small_disk(test: &str) -> bool {
+pub(crate) fn on_a_small_disk(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
@@ -177,11 +177,7 @@ fn on_a_small_disk(test: &str) -> bool {
     let output = command
         .args(["sh", "-c", line])
         .arg(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            &format!("agent_processes::{test}"),
-            "--nocapture",
-        ])
+        .args(["--exact", test, "--nocapture"])
         .env(INSIDE, "1")
         .env("TMPDIR", folder.path())
         .output()
@@ -197,7 +193,9 @@ fn on_a_small_disk(test: &str) -> bool {
 
 #[test]
 fn an_agent_that_fills_the_disk_and_ends_is_judged_when_there_is_room() {
-    if !on_a_small_disk("an_agent_that_fills_the_disk_and_ends_is_judged_when_there_is_room") {
+    if !on_a_small_disk(
+        "agent_processes::an_agent_that_fills_the_disk_and_ends_is_judged_when_there_is_room",
+    ) {
         return;
     }
     let env = Agents::new();

@@ -11,9 +11,12 @@ version: 1
 claude: {path: claude, model: claude-opus-4-5-20251101, timeout: 600, max_tokens: 100000}
 gates:
   spec: ai
+  design: ai
+  review: ai
   merge: human
   weight_overrides:
     large: {spec: human, design: human}
+    greenfield: {spec: human, design: human, review: human}
 weights:
   default: medium
   allow_override: true
@@ -51,7 +54,11 @@ fn an_older_file_works_as_it_is() {
     for told in [
         "version is as it is anyway",
         "claude.timeout is read as phases.turn_timeout: 600s",
+        "claude.path is as it is anyway",
+        "claude.model is read as harness.claude.model",
         "claude.max_tokens is read as phases.max_tokens: 100000",
+        "git.merge_strategy is read as merge.strategy: squash",
+        "git.worktrees is as it is anyway",
         "git.branch_prefix is read as git.branch_template: orc/{key}",
         "git.cleanup_on_complete is read as merge.delete_branch: true",
     ] {
@@ -60,6 +67,11 @@ fn an_older_file_works_as_it_is() {
     let get = |key: &str| env.orange(["config", "get", key]).ok().stdout;
     assert_eq!(get("git.checkpoint_prefix"), "[orc]\n");
     assert_eq!(get("gates.weight_overrides.large.design"), "human\n");
+    assert_eq!(get("gates.weight_overrides.greenfield.review"), "human\n");
+    assert_eq!(get("harness.claude.model"), "claude-opus-4-5-20251101\n");
+    assert_eq!(get("merge.strategy"), "squash\n");
+    assert_eq!(get("merge.delete_branch"), "true\n");
+    assert_eq!(get("weights.default"), "medium\n");
     assert_eq!(get("prompts.directory"), ".orc/prompts\n");
     // The same file as the repository's: lines that it may not say are notes.
     let env = with_settings("");

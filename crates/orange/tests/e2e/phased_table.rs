@@ -8,6 +8,7 @@ use crate::phased_runs::{WORKS, phased};
 /// Every verb and what it is said with; TASK stands for the task's key.
 const VERBS: &[(&str, &[&str])] = &[
     ("run", &["run", "TASK"]),
+    ("run --force", &["run", "TASK", "--force"]),
     ("pause", &["pause", "TASK"]),
     ("resume", &["resume", "TASK"]),
     ("retry", &["retry", "TASK"]),
@@ -40,6 +41,16 @@ const NEW: &str = "\
 executor:
   - run: cat /proc/sys/kernel/random/uuid >new.txt
   - answer: complete
+";
+/// As RUNS in its first turn, then whatever is asked.
+const WORKS_ON: &str = "\
+executor:
+  - run: cat /proc/sys/kernel/random/uuid >new.txt
+  - answer: complete
+executor implement iteration 1:
+  - say: It begins.
+  - wait for: {file: ROOT/never}
+    timeout: 600s
 ";
 const ASKS: &str = "executor:\n  - answer: blocked\n    question: Which colour?\n";
 const FAILS: &str = "executor:\n  - write: some.txt\n    text: some\n  - answer: continue\n";
@@ -136,11 +147,16 @@ fn verbs(from: &str, allowed: &[(&str, &str)]) {
             plan = shown.replacen("max_iterations: 5", "max_iterations: 7", 1);
         }
         let what = format!("{from} × {verb}");
+        let before = task.events();
         let made = env.call(said(words, &task)).input(plan.clone()).run();
         let Some((_, to)) = allowed.iter().find(|(name, _)| name == verb) else {
             assert!((2..=4).contains(&made.code), "{what}: {made}");
             assert!(made.stderr.contains("hint: "), "{what}: {made}");
             assert_eq!(status(&env, &task), from, "{what}");
+            // An executor goes on meanwhile.
+            if from != "running" {
+                assert_eq!(task.events(), before, "{what} leaves something");
+            }
             continue;
         };
         assert_eq!(made.code, 0, "{what}: {made}");
@@ -163,6 +179,7 @@ fn created_tasks() {
     let gate = "blocked (gate)";
     let allowed = [
         ("run", gate),
+        ("run --force", gate),
         ("resume", gate),
         ("retry", gate),
         ("weight", "planned"),
@@ -175,6 +192,7 @@ fn created_tasks() {
 fn planned_tasks() {
     let allowed = [
         ("run", "running"),
+        ("run --force", "running"),
         ("resume", "running"),
         ("retry", "running"),
         ("skip", "planned"),
@@ -191,6 +209,7 @@ fn tasks_that_wait_for_others() {
     let here = "blocked (dependencies)";
     let allowed = [
         ("run", here),
+        ("run --force", "running"),
         ("pause", "planned"),
         ("resume", here),
         ("retry", here),
@@ -230,6 +249,7 @@ fn tasks_that_ask() {
 fn paused_tasks() {
     let allowed = [
         ("run", "running"),
+        ("run --force", "running"),
         ("resume", "running"),
         ("retry", "running"),
         ("skip", "paused"),
@@ -259,6 +279,7 @@ fn completed_tasks() {
 fn failed_tasks() {
     let allowed = [
         ("run", "failed"),
+        ("run --force", "failed"),
         ("resume", "failed"),
         ("retry", "failed"),
         ("skip", "failed"),
@@ -283,16 +304,21 @@ fn what_why_advises_is_done_and_moves_the_task_on() {
         ("created", "blocked (gate)"),
         ("planned", "running"),
         ("blocked (gate)", "completed"),
-        ("paused", "running"),
+        ("blocked (input)", "completed"),
+        ("paused", "completed"),
+        ("failed", "completed"),
         ("completed", "finished"),
     ] {
         let env = machine();
         let task = stands(&env, from);
+        // From now on its agent does what it should.
+        env.script("phased", WORKS_ON);
         let text = env.orange(["why", &task.key]).ok().stdout;
         let next = text
             .lines()
             .find_map(|line| line.strip_prefix("next: orange "));
         let next = next.unwrap_or_else(|| panic!("{from}: {text}"));
+        let next = next.replace("TEXT", "blue");
         env.orange(next.split(' ')).ok();
         env.until(&format!("{from}: {next}"), || status(&env, &task) == to);
     }
