@@ -129,6 +129,7 @@ impl Actor {
     fn offers(&self, intent: Intent) -> bool {
         let task = Task {
             status: self.status,
+            workflow: self.demo_task.workflow(),
             ..Task::default()
         };
         task.offers(intent)
@@ -145,6 +146,7 @@ impl Actor {
         match event.kind {
             EventType::StatusChanged | EventType::AutoAdvanced => self.moved(event),
             EventType::AgentSpawned => Some(match role {
+                "executor" => "executor started in tmux, in a worktree of its own".into(),
                 "reviewer" => format!("reviewer started, round {}", self.reviewers),
                 _ if self.workers > 1 => "worker started again, in the same worktree".into(),
                 _ => "worker started in tmux, in a worktree of its own".into(),
@@ -157,7 +159,9 @@ impl Actor {
             }
             EventType::Message => (event.by.as_deref() == Some("engine"))
                 .then(|| "worker is told what the review says".into()),
-            EventType::AgentExited | EventType::AgentNudged => watch::told(event),
+            EventType::AgentExited | EventType::AgentNudged | EventType::IterationEnded => {
+                watch::told(event)
+            }
             // The rest goes without saying, unless something is wrong.
             _ if timeline::weight(event) == Weight::Trouble => watch::told(event),
             _ => None,
@@ -175,6 +179,7 @@ impl Actor {
         Some(match (row.intent, row.gate) {
             _ if self.offers(Intent::Answer) => format!("worker asks: {}", said("Questions", "")),
             (Some(Intent::Start), _) => return None,
+            _ if !to.has_started() => return None,
             (_, Some(Gate::Plan)) => format!("plan: {}", said("Plan", "APPROACH:")),
             (_, Some(Gate::Handoff)) => format!("handoff: {}", said("Handoff", "DONE:")),
             (_, Some(Gate::ReviewFail)) => {

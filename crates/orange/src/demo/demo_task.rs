@@ -1,10 +1,13 @@
 //! The three tasks of the demo: what each is about, what its agents do, what the user does, and where it must get to.
 
 use super::actor::Actor;
+use orange_core::task::{Weight, WorkflowName};
 
 pub(super) struct DemoTask {
     pub(super) name: &'static str,
     pub(super) summary: &'static str,
+    /// Executed by the plan of this weight; None: its agents sit in their windows.
+    pub(super) weight: Option<Weight>,
     /// What its agents do.
     pub(super) script: &'static str,
     /// What the user says when it asks.
@@ -22,18 +25,20 @@ pub(super) const DEMO_TASKS: [DemoTask; 3] = [
     DemoTask {
         name: "invoices",
         summary: "Fix the date on invoices",
+        weight: Some(Weight::Small),
         script: include_str!("invoices.yaml"),
         answer: None,
-        story: "planned, done, passed its review, merged",
+        story: "executed by a plan: implement, test; then merged",
         workers: 1,
-        reviewers: 1,
+        reviewers: 0,
         questions: 0,
         crashes: 0,
-        commits: 1,
+        commits: 2,
     },
     DemoTask {
         name: "login",
         summary: "Add a login form",
+        weight: None,
         script: include_str!("login.yaml"),
         answer: None,
         story: "failed its first review, was fixed, passed the second, merged",
@@ -46,6 +51,7 @@ pub(super) const DEMO_TASKS: [DemoTask; 3] = [
     DemoTask {
         name: "limit",
         summary: "Limit requests to the API",
+        weight: None,
         script: include_str!("limit.yaml"),
         answer: Some("60 a minute, then answer 429"),
         story: "asked, was answered, crashed, was started again, passed, merged",
@@ -58,10 +64,17 @@ pub(super) const DEMO_TASKS: [DemoTask; 3] = [
 ];
 
 impl DemoTask {
+    pub(super) fn workflow(&self) -> WorkflowName {
+        match self.weight {
+            Some(_) => WorkflowName::Phased,
+            None => WorkflowName::Interactive,
+        }
+    }
+
     /// Why a task did not get where it should; None if it did.
     pub(super) fn missing(&self, actor: &Actor) -> Option<String> {
         if !actor.over() {
-            return Some(format!("is {}, not done", actor.status));
+            return Some(format!("is {}, not merged", actor.status));
         }
         let commits = actor.merged.as_ref().map_or(0, |merge| merge.commits);
         let wanted = [

@@ -95,7 +95,7 @@ impl Play<'_> {
             .stage
             .write(&format!("scripts/{}.yaml", demo_task.name), &script)?;
         let harness = format!("sim:{}", script.display());
-        let words = [
+        let mut words = vec![
             "new",
             demo_task.summary,
             "--harness",
@@ -104,8 +104,14 @@ impl Play<'_> {
             &harness,
             "--json",
         ];
+        let mut more = String::new();
+        if let Some(weight) = demo_task.weight {
+            let options = ["--workflow", "phased", "--weight", weight.as_str()];
+            words.extend(options);
+            more = format!(" {}", options.join(" "));
+        }
         let shown = format!(
-            "orange new {:?} --harness sim:{}.yaml …",
+            "orange new {:?}{more} --harness sim:{}.yaml …",
             demo_task.summary, demo_task.name
         );
         let said = self.user(&words, &shown)?;
@@ -117,8 +123,13 @@ impl Play<'_> {
             .join("tasks")
             .join(word("project"))
             .join(word("id"));
+        let key = word("key");
         self.cast
-            .push(Actor::new(demo_task, &word("key"), &word("branch"), folder));
+            .push(Actor::new(demo_task, &key, &word("branch"), folder));
+        if demo_task.weight.is_some() {
+            // One with a plan waits until somebody has it run.
+            self.user(&["run", &key], &format!("orange run {key}"))?;
+        }
         Ok(())
     }
 

@@ -71,10 +71,13 @@ impl Drop for Machine {
 }
 
 const MILESTONES: &[&str] = &[
-    "TASK-001  worker started",
-    "TASK-001  plan: format dates",
-    "TASK-001  handoff: invoices say",
-    "TASK-001  reviewer: PASS, Small",
+    "you       $ orange run TASK-001",
+    "TASK-001  executor started",
+    "iteration 1 of implement: completed",
+    "invoices say 04.03.2026",
+    "iteration 1 of test: completed",
+    "TASK-001  running → completed",
+    "executed by a plan: implement, test; then merged",
     "TASK-002  reviewer: FAIL, There is no test",
     "TASK-002  worker is told what the review says",
     "TASK-002  reviewer started, round 2",
@@ -152,11 +155,13 @@ fn nothing_of_the_surroundings_takes_part() {
         let values = tasks.iter().map(|task| task[name].as_u64().unwrap());
         values.collect()
     };
-    assert_eq!(of("agents"), [2, 3, 3]);
-    assert_eq!(of("reviews"), [1, 2, 1]);
+    assert_eq!(of("agents"), [1, 3, 3]);
+    assert_eq!(of("reviews"), [0, 2, 1]);
     assert_eq!(of("crashes"), [0, 0, 1]);
-    assert_eq!(of("commits"), [1, 2, 2]);
-    assert!(tasks.iter().all(|task| task["status"] == "done"));
+    assert_eq!(of("commits"), [2, 2, 2]);
+    let mut statuses = tasks.iter().map(|task| task["status"].as_str().unwrap());
+    assert_eq!(statuses.next(), Some("finished"));
+    assert!(statuses.all(|status| status == "done"));
     // Each task is on main once, on top of the two commits that were there.
     let main = said["demo"]["main"].as_array().unwrap();
     assert_eq!(main.len(), 5, "{run}");
@@ -219,7 +224,7 @@ fn one_that_cannot_succeed_says_what_did_not_get_where() {
     let run = machine.demo(&["--limit", "2"]);
     assert_eq!(run.code, 1, "{run}");
     // A slow machine does not even get to create them all.
-    let named = [", not done", "was not created"];
+    let named = [", not merged", "was not created"];
     let told: usize = named
         .iter()
         .map(|words| run.stdout.matches(words).count())
@@ -279,7 +284,8 @@ fn what_is_kept_can_be_looked_at_and_removed_as_it_says() {
     let mut shell = machine.env.foreign("sh");
     let listed = shell.args(["-c", &look]).output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
-    assert_eq!(listed.matches(" done ").count(), 3, "{listed}");
+    let over = |word: &str| listed.matches(word).count();
+    assert_eq!((over(" finished "), over(" done ")), (1, 2), "{listed}");
     // The user's own checkout has come along, and shows no change that nobody made.
     assert!(listed.ends_with("\n## main\n"), "{listed}");
     let away = lines.iter().find(|line| line.contains("kill-server"));
