@@ -1,5 +1,6 @@
 //! What must hold when every task is over: nothing wrong, nothing left, nothing lost.
 
+use crate::phased;
 use crate::state::{State, field};
 use crate::world::{PROJECTS, World};
 use serde_json::Value;
@@ -22,7 +23,8 @@ pub(crate) fn all(world: &World, tasks: usize) -> Vec<String> {
         ));
     }
     for folder in &folders {
-        for problem in task(folder) {
+        let found = task(folder).into_iter();
+        for problem in found.chain(phased::wrong(world, folder)) {
             wrong.push(format!("{}: {problem}", label(folder)));
         }
     }

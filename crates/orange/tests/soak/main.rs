@@ -14,6 +14,7 @@ mod chance;
 mod check;
 mod kills;
 mod person;
+mod phased;
 mod plan;
 mod scripts;
 mod state;

@@ -2,7 +2,8 @@
 
 use crate::chance::Chance;
 use crate::kills::{Tally, strike};
-use crate::plan::{Ending, TaskPlan, crash_point, creation_point};
+use crate::phased;
+use crate::plan::{Ending, TaskPlan, crash_point, creation_point, phased_point};
 use crate::scripts::script;
 use crate::state::{State, field};
 use crate::world::{Said, World};
@@ -29,6 +30,7 @@ pub(crate) struct Person<'w> {
     deaths: usize,
     stuck: usize,
     merges: usize,
+    retries: usize,
     acts: usize,
 }
 
@@ -42,6 +44,7 @@ impl<'w> Person<'w> {
             deaths: 0,
             stuck: 0,
             merges: 0,
+            retries: 0,
             acts: 0,
         }
     }
@@ -100,9 +103,19 @@ impl<'w> Person<'w> {
     fn create(&mut self) -> Result<PathBuf, String> {
         let plan = &self.plan;
         let (variant, dies) = (plan.variant, plan.agent_dies.as_deref());
+        let is_phased = phased::is_phased(variant);
         let harness = self.world.harness(self.number, |ledger| {
-            script(variant, self.number, dies, ledger)
+            if is_phased {
+                phased::script(variant, self.number, ledger)
+            } else {
+                script(variant, self.number, dies, ledger)
+            }
         });
+        let more = if is_phased {
+            phased::options(variant)
+        } else {
+            Vec::new()
+        };
         let project = plan.project;
         let branch = format!("task-{}", self.number);
         for _ in 0..20 {
@@ -121,6 +134,7 @@ impl<'w> Person<'w> {
                 "--review-harness",
                 &harness,
             ];
+            let words = [&words[..], &more].concat();
             let dies = self.death(creation_point);
             let said = self.world.orange(&words, dies.as_deref());
             self.note(&said, "create");
@@ -151,7 +165,11 @@ impl<'w> Person<'w> {
         all.extend_from_slice(&words[..1]);
         all.push(id);
         all.extend_from_slice(&words[1..]);
-        let dies = self.death(crash_point);
+        let dies = if phased::is_phased(self.plan.variant) {
+            self.death(phased_point)
+        } else {
+            self.death(crash_point)
+        };
         let said = self.world.orange(&all, dies.as_deref());
         self.note(&said, words[0]);
         said
@@ -192,7 +210,9 @@ impl<'w> Person<'w> {
         if quiet < QUIET {
             return None;
         }
-        if self.plan.ending == Ending::CancelledEarly && state.status == "working" {
+        if self.plan.ending == Ending::CancelledEarly
+            && matches!(state.status.as_str(), "working" | "running")
+        {
             return Some(vec!["cancel", "--yes"]);
         }
         let runs = state.runs(&self.world.home());
@@ -202,6 +222,31 @@ impl<'w> Person<'w> {
         };
         let run = runs.iter().rfind(|run| run.role == role);
         match state.status.as_str() {
+            "created" | "planned" => (!state.queued || quiet > SILENT * 5).then(|| vec!["run"]),
+            "running" => (quiet > SILENT * 5).then(|| vec!["why"]),
+            "blocked" => match state.blocked_reason.as_deref() {
+                Some("gate") if self.plan.changes_requested && state.count("gate.decided") == 0 => {
+                    Some(vec!["reject", "--reason", "make it nicer"])
+                }
+                Some("gate") => Some(vec!["approve"]),
+                Some("input") => Some(vec!["answer", "blue"]),
+                _ => None,
+            },
+            "paused" => Some(vec!["resume"]),
+            "failed" => {
+                self.retries += 1;
+                Some(match self.retries {
+                    1 => vec!["retry"],
+                    _ => vec!["resolve", "--message", "done by hand"],
+                })
+            }
+            "completed" if self.plan.changes_requested && state.count("completed>planned") == 0 => {
+                Some(if self.number.is_multiple_of(8) {
+                    vec!["request-changes", "make it nicer"]
+                } else {
+                    vec!["rewind", "--to", "implement"]
+                })
+            }
             "pending" => (!state.queued || quiet > SILENT * 5).then(|| vec!["spawn"]),
             "planning" | "working" | "agent-review" if state.failed_hooks() => {
                 Some(vec!["retry-hooks"])
@@ -228,7 +273,7 @@ impl<'w> Person<'w> {
             "reviewing" if self.plan.changes_requested && state.count("reviewing>working") == 0 => {
                 Some(vec!["request-changes", "make it nicer"])
             }
-            "reviewing" => Some(match self.plan.ending {
+            "reviewing" | "completed" => Some(match self.plan.ending {
                 // Some agents commit nothing; then there is nothing to merge.
                 Ending::Merged if self.merges < MOST_MERGES => {
                     self.merges += 1;

@@ -1,6 +1,7 @@
 //! What is going to happen to each task: decided by the seed before anything runs.
 
 use crate::chance::Chance;
+use crate::phased;
 use crate::scripts::VARIANTS;
 use crate::world::PROJECTS;
 
@@ -118,11 +119,19 @@ impl TaskPlan {
         let mut chance = Chance::part(seed, number as u64 + 1);
         // Each way to go wrong comes by, in an order that the seed chooses.
         let offset = Chance::new(seed).below(VARIANTS.len());
-        let variant = VARIANTS[(offset + number) % VARIANTS.len()];
+        let variant = match phased::variant(offset, number) {
+            Some(variant) => variant,
+            None => VARIANTS[(offset + number) % VARIANTS.len()],
+        };
+        let events = if phased::is_phased(variant) {
+            phased::EVENTS
+        } else {
+            EVENTS
+        };
         let mut kills = Vec::new();
         while kills.len() < 3 && chance.percent(70) {
             kills.push(Kill {
-                event: chance.pick(EVENTS),
+                event: chance.pick(events),
                 nth: 1 + chance.below(2),
                 target: target(&mut chance),
             });
@@ -163,6 +172,15 @@ pub(crate) fn crash_point(chance: &mut Chance) -> String {
         format!("{}:{}", chance.pick(POINTS), 1 + chance.below(2))
     } else {
         format!("*:{}", 1 + chance.below(60))
+    }
+}
+
+/// The same for commands about a phased task.
+pub(crate) fn phased_point(chance: &mut Chance) -> String {
+    if chance.percent(40) {
+        chance.pick(phased::POINTS).to_owned()
+    } else {
+        crash_point(chance)
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) const VARIANTS: &[&str] = &[
 pub(crate) struct Ledger<'a> {
     pub(crate) commits: &'a Path,
     pub(crate) files: &'a Path,
+    pub(crate) turns: &'a Path,
 }
 
 /// The script of a task. `dies` is where the agent's own `orange task complete` is killed, the first time.

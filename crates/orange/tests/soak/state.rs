@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct State {
     pub(crate) status: String,
     pub(crate) queued: bool,
+    pub(crate) blocked_reason: Option<String>,
     pub(crate) events: Vec<Value>,
 }
 
@@ -43,12 +44,13 @@ impl State {
         State {
             status: field(&text, "status").unwrap_or_default(),
             queued: field(&text, "queued_at").is_some(),
+            blocked_reason: field(&text, "blocked_reason"),
             events: events(folder),
         }
     }
 
     pub(crate) fn is_terminal(&self) -> bool {
-        matches!(self.status.as_str(), "done" | "cancelled")
+        matches!(self.status.as_str(), "done" | "cancelled" | "finished")
     }
 
     /// How often the journal has an event, in the words of a plan.

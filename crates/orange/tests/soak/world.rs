@@ -63,7 +63,7 @@ impl World {
         private.recursive(true).mode(0o700);
         private.create(world.home()).unwrap();
         let config = format!(
-            "tmux:\n  server: {}\nagents:\n  harness: sim\n  review_harness: sim\n  limit: 4\nmonitor:\n  interval: 1s\ngit:\n  fetch: never\n",
+            "tmux:\n  server: {}\nagents:\n  harness: sim\n  review_harness: sim\n  limit: 4\nmonitor:\n  interval: 1s\ngit:\n  fetch: never\nphases:\n  retries: 1\n  idle_timeout: 5s\n",
             world.socket().display()
         );
         fs::write(world.home().join("config.yaml"), config).unwrap();
@@ -111,6 +111,11 @@ impl World {
         self.root().join("files")
     }
 
+    /// What the agents of phased tasks told of their turns.
+    pub(crate) fn turns(&self) -> PathBuf {
+        self.root().join("turns")
+    }
+
     /// Has an agent of this task given the command that dies?
     pub(crate) fn agent_command_died(&self, number: usize) -> bool {
         let files = self.left_files();
@@ -122,6 +127,7 @@ impl World {
         let ledger = Ledger {
             commits: &self.commits(),
             files: &self.left_files(),
+            turns: &self.turns(),
         };
         let path = self.root().join(format!("script-{number}.yaml"));
         fs::write(&path, write(&ledger)).unwrap();
