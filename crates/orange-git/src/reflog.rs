@@ -28,6 +28,16 @@ pub fn branch_at(repository: &Path, branch: &str, time: Timestamp) -> Result<Bra
     Ok(found(asked.as_deref().unwrap_or_default(), time))
 }
 
+/// Whether a branch never had that name before, as far as git keeps a log of it: it is not that one renamed.
+pub fn is_another(repository: &Path, branch: &str, name: &str) -> Result<bool> {
+    let branch = format!("refs/heads/{branch}");
+    let log = Git::at(repository).args(["log", "--walk-reflogs", "--format=%gs"]);
+    let told = log.args([MOST, &branch, "--"]).ask_leniently()?;
+    let told = told.unwrap_or_default();
+    let renamed = format!("Branch: renamed refs/heads/{name} to ");
+    Ok(!told.is_empty() && !told.lines().any(|line| line.starts_with(&renamed)))
+}
+
 /// In lines like `id refs/heads/login@{1700000000}`, the newest first.
 fn found(log: &str, time: Timestamp) -> BranchAt {
     let mut moves = log.lines().filter_map(|line| {

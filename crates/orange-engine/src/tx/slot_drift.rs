@@ -2,8 +2,10 @@
 //! branch there has another name now.
 
 use crate::call;
-use crate::error::{IoContext, Result};
+use crate::error::{Error, IoContext, Result};
+use crate::execution;
 use crate::facts::branch;
+use crate::git::reflog;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
 use crate::store::replace::{self, Outcome};
@@ -128,7 +130,14 @@ impl TaskTx<'_> {
         let label = self.task.label();
         let old = self.task.branch.clone();
         let target = self.task.target(&project.default_branch);
-        if crate::git::branch_exists(&project.path, &old)? || current == target {
+        // What is left in the slot of an executed task is committed: on no branch that it only switched to.
+        let is_others = || {
+            Ok::<_, Error>(
+                execution::has_plan(&self.task)
+                    && reflog::is_another(&project.path, &current, &old)?,
+            )
+        };
+        if crate::git::branch_exists(&project.path, &old)? || current == target || is_others()? {
             self.call.notice(astray(&self.task, slot, &current, &old));
             return Ok(());
         }

@@ -359,6 +359,40 @@ executor implement iteration 1:
 }
 
 #[test]
+fn an_agent_that_deletes_its_branch_gets_no_other_one_for_it() {
+    let env = Agents::new();
+    env.git(&env.shop(), &["branch", "elsewhere"]);
+    let before = env.git(&env.shop(), &["rev-parse", "elsewhere"]);
+    let script = "\
+executor:
+  - write: own.txt
+    text: own
+  - answer: complete
+    summary: done
+executor implement iteration 1:
+  - write: astray.txt
+    text: astray
+  - run: own=$(git branch --show-current) && git switch -q elsewhere && git branch -q -D \"$own\"
+  - answer: complete
+";
+    let task = executed(&env, "small", script);
+    env.until_status(&task, "paused");
+    env.orange(["why", &task.key])
+        .ok()
+        .says("it is on elsewhere");
+    assert_eq!(env.field(&task, "branch"), task.branch);
+    let after = env.git(&env.shop(), &["rev-parse", "elsewhere"]);
+    assert_eq!(after, before);
+    env.orange(["rescue", "list", &task.key])
+        .ok()
+        .says("1 file");
+    env.orange(["resume", &task.key]).ok();
+    env.until_status(&task, "completed");
+    let files = env.git(&env.shop(), &["ls-tree", "--name-only", &task.branch]);
+    assert!(files.contains("own.txt"), "{files}");
+}
+
+#[test]
 fn a_branch_that_a_person_has_checked_out_is_waited_for() {
     let env = Agents::new();
     let task = phased(&env, "small", WORKS, &["--gate", "implement=human"]);
