@@ -1,5 +1,6 @@
 //! What agents cost: starting one, noticing its end, watching over many, and a whole task from creation to review.
 
+mod executor;
 mod lifecycle;
 mod many;
 mod real;
@@ -12,11 +13,12 @@ use crate::scratch::Scratch;
 
 type Measure = fn(&Scratch) -> Result<Vec<Row>>;
 
-pub(crate) const ROWS: [(&str, Measure); 5] = [
+pub(crate) const ROWS: [(&str, Measure); 6] = [
     ("spawn", starting::spawn),
     ("create", starting::create),
     ("exit", starting::exit),
     ("lifecycle", lifecycle::rows),
+    ("executor", executor::rows),
     ("monitor", many::rows),
 ];
 

@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
 ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, dashboard, agents, harnesses or growth (default: all).
-spawn, create, exit, lifecycle and monitor are those of agents.";
+spawn, create, exit, lifecycle, executor and monitor are those of agents.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

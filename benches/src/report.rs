@@ -241,6 +241,9 @@ const NOTES: &str = "\
 - *a task from creation to `reviewing`*: `task create`, a scripted worker that plans, commits and hands over, a scripted
   reviewer that passes it. The script does `git switch -c`, `tmux new-session`, waits for the worker's last step, opens
   the reviewer's window, waits, closes it; its agents take the same steps, but touch a file where ours call `orange`.
+- *an executor's iteration*: 40 iterations with the scripted agent, from the beginning of one to that of the next, in the median, without
+  what the same turn takes by itself (`orange headless`, less the start of a program). Its work: the seven git commands that commit what a
+  turn left, read it and list it, as processes, and seven transactions of one row in a database that is opened as orange.db is.
 - *monitor's tick*: in process, with 500 tasks whose agents (`sleep`, each beside a real `run-agent`) are alive in 500
   sessions, after the look that each new run gets some seconds after its start. Calls of tmux are counted in an `orange watch --once` with a `tmux` of our own first on the PATH.
 - *dashboard*: a key and its frame are measured in process, drawn into memory; the rest on a terminal of its own, which
