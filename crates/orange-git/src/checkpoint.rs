@@ -52,8 +52,8 @@ pub fn commit_all(slot: &Path, message: &str) -> Result<Option<String>> {
 
 /// Not by the name `add`, which everywhere else writes only to an index of Orange's own.
 fn stage(slot: &Path, options: &[&str], paths: Vec<u8>) -> Result<()> {
-    let git = Git::in_slot(slot).setting("core.literalPathspecs=true");
-    git.arg("stage").args(options).input(paths).done()
+    let git = Git::in_slot(slot).args(["--literal-pathspecs", "stage"]);
+    git.args(options).input(paths).done()
 }
 
 /// New files that are not ignored. A nested repository is told as a folder, and left out.
@@ -88,6 +88,14 @@ pub fn note(repository: &Path, reference: &str, commit: &str) -> Result<()> {
         return Ok(());
     }
     said.checked("git update-ref").map(drop)
+}
+
+/// The checkpoints of a phase, that of its last iteration first.
+pub fn below(repository: &Path, task: &str, name: &str) -> Result<Vec<String>> {
+    let mut found = super::rescue::refs::kept_below(repository, &reference(task, name))?;
+    let number = |reference: &str| reference.rsplit('/').next()?.parse::<u32>().ok();
+    found.sort_by_key(|kept| std::cmp::Reverse(number(&kept.reference)));
+    Ok(found.into_iter().map(|kept| kept.commit).collect())
 }
 
 /// Deletes every checkpoint of a task.

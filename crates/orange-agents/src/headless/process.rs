@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 const SHORT_LOOK: Duration = Duration::from_millis(1);
 
-/// How long the output of an agent that has ended is waited for, should something that it left hold it open.
+/// How long the output of an agent that has ended is waited for, should something that got away hold it open.
 const OUTPUT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// So much is read at once, and so many of these wait to be heard: an agent that says more waits.
@@ -71,8 +71,7 @@ pub(super) fn run(
     let (threads, pieces) = connect(&mut child, prompt);
     let (status, ended_by) = wait(&mut child, &pieces, limits, stop, hear)?;
     if status.is_some() {
-        let end = Instant::now() + OUTPUT_TIMEOUT;
-        while drain(&pieces, LOOK, hear) == Output::Quiet && Instant::now() < end {}
+        hear_the_rest(&pieces, hear);
     }
     if status.is_none()
         && let Some(group) = pid_of(child.id())
@@ -91,7 +90,7 @@ pub(super) fn run(
         child.wait().ok()
     });
     others.end_the_rest();
-    drain(&pieces, Duration::ZERO, hear);
+    hear_the_rest(&pieces, hear);
     drop(pieces);
     for thread in threads.into_iter().flatten() {
         if thread.is_finished() {
@@ -191,6 +190,12 @@ fn drain(pieces: &Receiver<Piece>, timeout: Duration, hear: &mut dyn FnMut(Piece
     // Not without end: somebody has to look at the clock.
     pieces.try_iter().take(WAITING).for_each(hear);
     Output::Came
+}
+
+/// Hears what is on its way from an agent that has ended: on a busy machine the last line, with what the turn cost, comes late.
+fn hear_the_rest(pieces: &Receiver<Piece>, hear: &mut dyn FnMut(Piece)) {
+    let end = Instant::now() + OUTPUT_TIMEOUT;
+    while drain(pieces, LOOK, hear) != Output::Closed && Instant::now() < end {}
 }
 
 /// The processes below this one before a turn. To a process that gets those without a parent, everything below it

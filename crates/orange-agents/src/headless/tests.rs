@@ -103,7 +103,12 @@ echo 'careful' >&2
 {DONE}"#
     ));
     let mut said = Vec::new();
-    let mut listener = |one: Said<'_>| said.push(format!("{one:?}"));
+    let mut listener = |one: Said<'_>| {
+        // How often it is told depends on how its output is cut into pieces.
+        if !matches!(one, Said::Used(_)) {
+            said.push(format!("{one:?}"));
+        }
+    };
     let turn = agent.heard_turn(&|| false, &mut listener).unwrap();
     let expected = [
         "Other(\"npm warn old\\n\")",
