@@ -225,7 +225,11 @@ fn check(
     actor: Actor,
     wish: Move,
 ) -> Result<(), Refusal> {
-    let forced = [Condition::DependenciesOver, Condition::VerifyOver];
+    let forced = [
+        Condition::DependenciesOver,
+        Condition::VerifyOver,
+        Condition::AgentFree,
+    ];
     let demand = |condition: Condition| {
         if forced.contains(&condition) && wish.force && actor == Actor::Human {
             return Ok(());

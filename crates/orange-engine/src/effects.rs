@@ -11,6 +11,7 @@ pub(crate) mod merge;
 pub(crate) mod messages;
 pub(crate) mod notify;
 pub(crate) mod remote_branch;
+pub(crate) mod rewind;
 pub(crate) mod slots;
 pub(crate) mod start_agent;
 pub(crate) mod stop_agent;

@@ -6,7 +6,7 @@ pub(crate) mod journal;
 pub(crate) mod rules;
 
 use crate::call::Call;
-use crate::error::{Result, err};
+use crate::error::{Code, Result, err};
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
 use orange_core::work::execution::{End, Execution};
@@ -69,6 +69,17 @@ pub(crate) fn plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
     Ok(Some(parsed.plan))
 }
 
+/// The same for what has to go on without a plan that cannot be read: whoever locks the task, to cancel it or to reset that plan.
+pub(crate) fn readable_plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
+    match plan(call, task) {
+        Err(error) if error.code == Code::Damaged => {
+            tracing::warn!(%error, "a plan is passed over");
+            Ok(None)
+        }
+        found => found,
+    }
+}
+
 /// The same for what cannot do without one.
 pub(crate) fn required_plan(call: &Call, task: &Task) -> Result<Plan> {
     plan(call, task)?.ok_or_else(|| {
@@ -116,7 +127,7 @@ fn change(call: &Call, task: &Task, change: impl FnOnce(&mut Execution)) -> Resu
 
 /// Writes the plan of a weight, unless the task has one of that weight. Phases that are completed or skipped stay so.
 pub(crate) fn write_plan(call: &Call, task: &Task, weight: Weight) -> Result<Plan> {
-    if let Some(known) = plan(call, task)?.filter(|known| known.weight == weight) {
+    if let Some(known) = readable_plan(call, task)?.filter(|known| known.weight == weight) {
         return Ok(known);
     }
     let plan = rules::plan_of_weight(call, task, weight)?;
@@ -141,7 +152,7 @@ pub(crate) fn facts(
         return Ok(());
     }
     let execution = execution(call, task)?;
-    let plan = plan(call, task)?;
+    let plan = readable_plan(call, task)?;
     let end = plan.as_ref().and_then(|plan| execution.end(plan));
     let demand = |met: bool, otherwise: &str| {
         if met {

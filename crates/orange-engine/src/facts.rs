@@ -67,12 +67,6 @@ pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Resul
             }
             Condition::VerifyOver => facts.verifying = check_of(call, task)?,
             Condition::CheckReturns => facts.check_returns = checks::check_returns(call, task)?,
-            Condition::AgentFree => {
-                let limit = limit_reached_beside(call, task)?;
-                facts
-                    .execution
-                    .push((*condition, limit.map_or(Ok(()), Err)));
-            }
             // The task itself says it; of a review, whoever has the body asks ([`review_problem`]).
             _ => {}
         }

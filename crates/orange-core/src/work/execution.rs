@@ -61,6 +61,23 @@ pub struct Execution {
     /// Why the last phase that failed did so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// A rewind whose branch is to be moved yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rewinding: Option<Rewinding>,
+}
+
+/// A rewind that has begun: whoever locks the task next moves the branch and journals it, should its process be gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rewinding {
+    pub phase: String,
+    /// The commit that the branch was at, which is saved.
+    pub from: String,
+    pub to: String,
+    /// The rescue that has what the branch held.
+    pub rescue: String,
+    /// The person whose word it was.
+    pub by: String,
 }
 
 /// The state of one phase. What it used is the sum over its iterations: [`Execution::usage_of`].

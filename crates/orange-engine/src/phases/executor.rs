@@ -82,11 +82,11 @@ fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
     }
     let over = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
+        // A panic ends the heartbeat too: this thread is waited for.
+        let _ended = Ended(&over);
         let claimed = claim(&call, run, &task);
         scope.spawn(|| keep_alive(&call, run, &task, &over));
-        let outcome = claimed.and_then(|()| execute(&call, run, &place, task.clone()));
-        over.store(true, Ordering::Release);
-        outcome
+        claimed.and_then(|()| execute(&call, run, &place, task.clone()))
     });
     if let Err(error) =
         call.with_database(|database| database.release_claim(&task.id, &run.spec.run))
@@ -98,6 +98,15 @@ fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
         End::Because(Trigger::START_FAILED, spoken(&call, &error))
     });
     finish(&call, run, &place, end)
+}
+
+/// Ends the heartbeat when it is dropped.
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// Says in orange.db who executes the task.

@@ -27,7 +27,7 @@ impl TaskTx<'_> {
         if pending.is_empty() {
             return Ok(());
         }
-        let phase = match execution::plan(self.call, &self.task)? {
+        let phase = match execution::readable_plan(self.call, &self.task)? {
             Some(plan) => {
                 let execution = execution::execution(self.call, &self.task)?;
                 execution.current_phase(&plan).map(str::to_owned)
@@ -54,6 +54,8 @@ impl TaskTx<'_> {
         if self.task.status_info().expects == Some(Role::Executor) {
             return self.take_orphan();
         }
+        self.finish_rewind()?;
+        self.follow_weight()?;
         self.take_decision()?;
         self.take_change()
     }
@@ -101,7 +103,7 @@ impl TaskTx<'_> {
     pub(crate) fn decide_end(&self, otherwise: Trigger, why: &str) -> Result<Event> {
         let (call, task) = (self.call, &self.task);
         let execution = execution::execution(call, task)?;
-        let plan = execution::plan(call, task)?;
+        let plan = execution::readable_plan(call, task)?;
         let end = plan.as_ref().and_then(|plan| execution.end(plan));
         let (trigger, why) = match end.zip(plan.as_ref()) {
             Some((End::Completed, _)) => {
@@ -146,6 +148,20 @@ impl TaskTx<'_> {
         })
     }
 
+    /// Somebody gave a task that has not started another weight in its file: it gets the plan of that weight.
+    fn follow_weight(&mut self) -> Result<()> {
+        let (call, task) = (self.call, &self.task);
+        let Some(weight) = task.weight.filter(|_| !task.has_started()) else {
+            return Ok(());
+        };
+        let plan = execution::readable_plan(call, task)?;
+        if plan.is_none_or(|plan| plan.weight == weight) {
+            return Ok(());
+        }
+        execution::write_plan(call, task, weight)?;
+        self.journal_execution()
+    }
+
     /// A decision or an answer of a person is stored, and the task has not moved.
     fn take_decision(&mut self) -> Result<()> {
         let (call, task) = (self.call, &self.task);
@@ -157,7 +173,7 @@ impl TaskTx<'_> {
             return Ok(());
         }
         let execution = execution::execution(call, task)?;
-        let Some(plan) = execution::plan(call, task)? else {
+        let Some(plan) = execution::readable_plan(call, task)? else {
             return Ok(());
         };
         if matches!(execution.end(&plan), Some(End::Gate | End::Question(_))) {
@@ -185,7 +201,7 @@ impl TaskTx<'_> {
             return Ok(());
         }
         let execution = execution::execution(call, task)?;
-        let plan = execution::plan(call, task)?;
+        let plan = execution::readable_plan(call, task)?;
         if plan.is_none_or(|plan| execution.is_completed(&plan)) {
             return Ok(());
         }

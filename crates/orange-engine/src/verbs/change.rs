@@ -124,6 +124,8 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
             )
             .hint("give two commands"));
         }
+        // What else is wrong is said before anything changes.
+        field_changes(call, &after, &edits)?;
         let before = tx.task.weight;
         events = plan::follow_weight(&mut tx, weight)?;
         fields.extend((tx.task.weight != before).then(|| Field::Weight.name().to_owned()));

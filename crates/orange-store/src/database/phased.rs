@@ -150,6 +150,15 @@ fn from_json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Res
     serde_json::from_str(&text).map_err(|error| unreadable(column, error))
 }
 
+fn from_json_if_any<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    let value = text.map(|text| serde_json::from_str(&text)).transpose();
+    value.map_err(|error| unreadable(column, error))
+}
+
 fn to_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))

@@ -242,7 +242,12 @@ fn changes_that_were_stored_are_made() {
 
 #[test]
 fn a_rewind_that_was_killed_is_finished_or_made_again() {
-    for point in ["rewind.saved", "rewind.moved", "rewind.stored"] {
+    for point in [
+        "rewind.saved",
+        "rewind.stored",
+        "rewind.moved",
+        "rewind.told",
+    ] {
         let env = Agents::new();
         let task = phased(&env, "small", COUNTS, &[]);
         env.orange(["run", &task.key]).ok();
@@ -251,11 +256,13 @@ fn a_rewind_that_was_killed_is_finished_or_made_again() {
         killed_at(&env, point, &rewind);
         env.orange(["ls"]).ok();
         match point {
+            "rewind.saved" => {
+                assert_eq!(env.status(&task), "completed");
+                env.orange(rewind).ok();
+            }
             // The next command has finished it.
-            "rewind.stored" => assert_eq!(env.status(&task), "planned"),
-            _ => assert_eq!(env.status(&task), "completed", "{point}"),
+            _ => assert_eq!(env.count(&task, "task.rewound"), 1, "{point}"),
         }
-        env.orange(rewind).ok();
         assert_eq!(env.status(&task), "planned", "{point}");
         let main = env.git(&env.shop(), &["rev-parse", "main"]);
         assert_eq!(

@@ -157,6 +157,52 @@ fn a_new_weight_is_a_new_plan_that_keeps_what_is_over() {
 }
 
 #[test]
+fn a_weight_that_is_edited_in_the_file_is_a_new_plan() {
+    let env = Agents::new();
+    let task = phased(&env, "small", WORKS, &[]);
+    let edited = task.text().replace("weight: small", "weight: medium");
+    std::fs::write(task.file(), edited).unwrap();
+    env.update(&task, &["--priority", "high"]).ok();
+    assert_eq!(plan(&env, &task)["weight"], "medium");
+    assert_eq!(env.field(&task, "weight"), "medium");
+    // What else is wrong with an update keeps its weight from counting.
+    env.update(&task, &["--weight", "large", "--priority", "hgih"])
+        .fails_with(2);
+    assert_eq!(env.field(&task, "weight"), "medium");
+    assert_eq!(plan(&env, &task)["weight"], "medium");
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_bars_nothing_but_its_execution() {
+    let env = Agents::new();
+    let gate = ["--gate", "implement=human"];
+    let tasks = [
+        phased(&env, "small", WORKS, &gate),
+        phased(&env, "small", WORKS, &gate),
+    ];
+    for task in &tasks {
+        env.orange(["run", &task.key]).ok();
+        env.until_status(task, "blocked");
+        let database = rusqlite::Connection::open(env.home().join("orange.db")).unwrap();
+        database
+            .execute(
+                "UPDATE plans SET yaml = 'phases: 7' WHERE task_id = ?1",
+                [&task.id],
+            )
+            .unwrap();
+        env.orange(["why", &task.key])
+            .fails_with(1)
+            .says("orange plan reset");
+    }
+    let [reset, cancelled] = tasks;
+    env.orange(["plan", "reset", &reset.key]).ok();
+    env.orange(["approve", &reset.key]).ok();
+    env.until_status(&reset, "completed");
+    env.orange(["cancel", &cancelled.key, "--yes"]).ok();
+    assert_eq!(env.status(&cancelled), "cancelled");
+}
+
+#[test]
 fn settings_may_leave_weights_to_the_classification() {
     let env = Agents::configured("weights:\n  allow_override: false\n");
     let new = ["new", "Rename", "it", "--workflow", "phased"];

@@ -278,6 +278,52 @@ executor implement iteration 1:
 }
 
 #[test]
+fn rewind_goes_to_the_last_checkpoint_and_not_to_the_last_commit() {
+    let env = Agents::configured("phases:\n  retries: 0\n");
+    // Only every third iteration of implement is a checkpoint; the fourth and the fifth are none, and all that may be.
+    let script = "\
+executor implement:
+  - write: 'step-{iteration}.txt'
+    text: done
+  - answer: continue
+    reason: there is more
+";
+    let task = phased(&env, "small", script, &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "failed");
+    let files = || {
+        let listed = env.git(&env.shop(), &["ls-tree", "--name-only", &task.branch]);
+        let steps = listed.lines().filter(|file| file.starts_with("step-"));
+        steps.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        files(),
+        "step-1.txt step-2.txt step-3.txt step-4.txt step-5.txt"
+    );
+    env.orange(["rewind", &task.key, "--to", "implement"]).ok();
+    assert_eq!(files(), "step-1.txt step-2.txt step-3.txt");
+    env.orange(["rewind", &task.key, "--to", "implement", "--before"])
+        .ok();
+    assert_eq!(files(), "");
+}
+
+#[test]
+fn a_person_may_exceed_the_limit_of_agents() {
+    let env = Agents::configured("  limit: 1\n");
+    let first = phased(&env, "small", WAITS, &[]);
+    let second = phased(&env, "small", WAITS, &[]);
+    env.orange(["run", &first.key]).ok();
+    env.orange(["run", &second.key]).ok().says("is queued");
+    env.orange(["why", &second.key]).ok().says("--force");
+    env.orange(["run", &second.key, "--force"])
+        .ok()
+        .says("planned → running");
+    env.write("go", "");
+    env.until_status(&first, "completed");
+    env.until_status(&second, "completed");
+}
+
+#[test]
 fn changes_that_a_person_asks_for_begin_with_implementing() {
     let env = Agents::new();
     let task = phased(&env, "small", WORKS, &[]);

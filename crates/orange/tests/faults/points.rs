@@ -104,6 +104,7 @@ const OF_EXECUTIONS: &[&str] = &[
     "rewind.moved",
     "rewind.saved",
     "rewind.stored",
+    "rewind.told",
     "start.failed",
 ];
 

@@ -2,26 +2,20 @@
 
 use crate::access;
 use crate::call::{self, Call};
-use crate::effects::merge::moving::landing_lock;
 use crate::error::{Result, err};
-use crate::execution;
-use crate::git::landing::{self, Checkout, Moved, Swap};
-use crate::git::{commits_ahead, merge_base, short};
+use crate::git::{checkpoint, is_ancestor, merge_base};
 use crate::projects::Project;
-use crate::rescue::branch::{OldBranch, save_branch};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
 use crate::verbs::phased::{is_phased, not_here};
-use crate::{facts, field_checks};
-use orange_core::history::payload::TaskRewound;
-use orange_core::history::{Event, Payload};
+use crate::{effects, execution, facts, field_checks};
+use orange_core::history::Event;
 use orange_core::machine::{self, Move};
 use orange_core::task::{Field, FieldMap, Task};
 use orange_core::work::execution::Execution;
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Trigger};
-use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use serde_json::Value;
 
@@ -59,20 +53,41 @@ pub fn rewind(call: &Call, place: Place, wish: &RewindWish) -> Result<Rewound> {
         after.map_err(|why| err!(Usage, "{label} cannot go back to {}: {why}", wish.phase))?;
     let project = call::registered(call, &tx.task.project)?;
     let tip = facts::branch_commit(call, &tx.task)?;
-    let mut rewound = (None, None);
+    let mut commit = None;
     if let Some(tip) = tip {
         let target = target(&tx.task, &project, &tip, (&plan, &execution), wish)?;
-        let rescue = move_back(call, &tx.task, &project, &tip, &target)?;
-        rewound = (Some(target), rescue);
+        if tip != target {
+            let places = (tip.as_str(), target.as_str());
+            after.rewinding = Some(effects::rewind::save(
+                call,
+                &tx.task,
+                &project,
+                places,
+                &wish.phase,
+            )?);
+        }
+        commit = Some(target);
     }
     // The phase can be gone back to once more.
-    after.note_commit(&wish.phase, rewound.0.as_deref());
+    after.note_commit(&wish.phase, commit.as_deref());
     tx.mark()?;
     execution::store(call, &tx.task, &after)?;
     crash_point("rewind.stored");
+    let rewinding = after.rewinding.take();
+    if let Some(rewinding) = &rewinding
+        && let Err(error) = effects::rewind::move_branch(call, &tx.task, rewinding)
+    {
+        execution::store(call, &tx.task, &execution)?;
+        tx.journal_execution()?;
+        return Err(error);
+    }
+    let rescue = rewinding.map(|rewinding| rewinding.rescue);
     tx.journal_execution()?;
-    let events = events(&tx, wish, &rewound)?;
-    let (commit, rescue) = rewound;
+    let event = effects::rewind::event(call, &wish.phase, commit.as_deref(), rescue.as_deref());
+    tx.note(vec![event.by(&call.caller_name())])?;
+    crash_point("rewind.told");
+    execution::store(call, &tx.task, &after)?;
+    let events = events(&tx)?;
     Ok(Rewound {
         done: tx.commit(events)?,
         commit,
@@ -80,7 +95,8 @@ pub fn rewind(call: &Call, place: Place, wish: &RewindWish) -> Result<Rewound> {
     })
 }
 
-/// The commit to go back to: the last checkpoint of the phase, or else of what came before it, or else where the work began.
+/// The commit to go back to: the last checkpoint of the phase that the branch has, or else where the phase before it ended, or
+/// else where the work began.
 fn target(
     task: &Task,
     project: &Project,
@@ -88,17 +104,16 @@ fn target(
     (plan, execution): (&Plan, &Execution),
     wish: &RewindWish,
 ) -> Result<String> {
+    if !wish.before {
+        for commit in checkpoint::below(&project.path, &task.id, &wish.phase)? {
+            if is_ancestor(&project.path, &commit, tip)? {
+                return Ok(commit);
+            }
+        }
+    }
     let position = plan.position(&wish.phase).unwrap_or_default();
-    let upto = plan
-        .phases
-        .iter()
-        .take(position + usize::from(!wish.before));
-    let mut newest_first = upto.rev();
-    let saved = newest_first.find_map(|phase| {
-        let keeps = phase.checkpoint || phase.name != wish.phase;
-        let state = execution.phase(&phase.name)?;
-        state.commit_sha.clone().filter(|_| keeps)
-    });
+    let mut newest_first = plan.phases.iter().take(position).rev();
+    let saved = newest_first.find_map(|phase| execution.phase(&phase.name)?.commit_sha.clone());
     if let Some(saved) = saved {
         return Ok(saved);
     }
@@ -113,79 +128,10 @@ fn target(
     })
 }
 
-/// Moves the branch, after a rescue of where it is; its name, if there was anything to save.
-fn move_back(
-    call: &Call,
-    task: &Task,
-    project: &Project,
-    tip: &str,
-    target: &str,
-) -> Result<Option<String>> {
-    if tip == target {
-        return Ok(None);
-    }
-    let branch = &task.branch;
-    match landing::checkout_of(&project.path, branch)? {
-        Checkout::Nowhere => {}
-        Checkout::At(place) => {
-            return Err(err!(
-                ConditionUnmet,
-                "{branch} is checked out at {}, so it is not moved",
-                place.display()
-            )
-            .hint("switch that worktree to another branch first"));
-        }
-        Checkout::Busy(why) => return Err(err!(ConditionUnmet, "{branch} is not moved: {why}")),
-    }
-    let alive = landing_lock(call, &project.name)?;
-    let commits = commits_ahead(&project.path, tip, target)?.unwrap_or_default();
-    let saved = save_branch(&OldBranch {
-        repository: &project.path,
-        task_id: &task.id,
-        name: branch,
-        at: tip,
-        commits: usize::try_from(commits).unwrap_or(usize::MAX),
-        reason: &format!("before a rewind to {}", short(target)),
-        now: call.now(),
-    })?;
-    crash_point("rewind.saved");
-    let swap = Swap {
-        branch,
-        from: tip,
-        to: target,
-        why: "orange: rewind",
-    };
-    match swap.make(&project.path, &alive)? {
-        Moved::Yes => {}
-        Moved::Overtaken => {
-            return Err(err!(Conflict, "{branch} has moved meanwhile")
-                .hint("look at what is new there, then try again"));
-        }
-        Moved::Refused(why) | Moved::Failed(why) => {
-            return Err(err!(Failed, "{branch} was not moved: {why}").hint(text!(
-                "nothing is lost: it is where it was, and {} lists what was saved",
-                Action::list_rescues(task.name())
-            )));
-        }
-    }
-    crash_point("rewind.moved");
-    Ok(Some(saved.name))
-}
-
-/// That it went back; the move, where it stands at one; and that it starts by itself no more.
-fn events(
-    tx: &TaskTx<'_>,
-    wish: &RewindWish,
-    (commit, rescue): &(Option<String>, Option<String>),
-) -> Result<Vec<Event>> {
+/// The move, where it stands at one; and that it starts by itself no more.
+fn events(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     let (call, task) = (tx.call, &tx.task);
-    let rewound = TaskRewound {
-        phase: Some(&wish.phase),
-        head: commit.as_deref(),
-        rescue: rescue.as_deref(),
-    };
-    let mut events =
-        vec![Event::of(Payload::TaskRewound(rewound), call.now()).by(&call.caller_name())];
+    let mut events = Vec::new();
     match Move::on(task, Trigger::REWIND) {
         Some(wish) => events.push(tx.decide_as(Actor::Human, wish)?),
         None => {

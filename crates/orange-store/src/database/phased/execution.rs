@@ -2,7 +2,9 @@
 //! iterations came to.
 
 use super::marks::{self, Kind};
-use super::{change, from_json, in_text, iteration, parsed, parsed_if_any, to_json};
+use super::{
+    change, from_json, from_json_if_any, in_text, iteration, parsed, parsed_if_any, to_json,
+};
 use crate::database::Database;
 use orange_core::work::execution::{Execution, Iteration, PhaseState};
 use orange_sys::error::Result;
@@ -68,8 +70,9 @@ pub(super) fn store(
 /// Everything but the iterations.
 fn store_state(rows: &Transaction<'_>, task: &str, execution: &Execution) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO executions
-         (task_id, current_phase, current_iteration, only_phase, only_phase_over, retry_context, error)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+         (task_id, current_phase, current_iteration, only_phase, only_phase_over, retry_context, error,
+          rewinding)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let last = execution.last();
     let values = params![
         task,
@@ -79,6 +82,7 @@ fn store_state(rows: &Transaction<'_>, task: &str, execution: &Execution) -> rus
         execution.only_phase_over,
         to_json(&execution.retry_context)?,
         execution.error,
+        execution.rewinding.as_ref().map(to_json).transpose()?,
     ];
     change(rows, sql, values)?;
     let known = phases(rows, task)?;
@@ -131,7 +135,7 @@ fn put_phase(
 }
 
 fn of_task(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<Option<Execution>> {
-    let sql = "SELECT only_phase, only_phase_over, retry_context, error
+    let sql = "SELECT only_phase, only_phase_over, retry_context, error, rewinding
          FROM executions WHERE task_id = ?1";
     let mut question = rows.prepare_cached(sql)?;
     let found = question.query_row([task], |row| {
@@ -140,6 +144,7 @@ fn of_task(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<Option<Execut
             only_phase_over: row.get(1)?,
             retry_context: from_json(row, 2)?,
             error: row.get(3)?,
+            rewinding: from_json_if_any(row, 4)?,
             ..Execution::default()
         })
     });

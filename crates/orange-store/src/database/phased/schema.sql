@@ -5,6 +5,7 @@ CREATE TABLE plans (
     edited  INTEGER NOT NULL
 ) WITHOUT ROWID;
 -- current_phase, current_iteration: of the newest iteration. only_phase: the one that is executed alone.
+-- rewinding: what a rewind has still to do to the branch.
 CREATE TABLE executions (
     task_id           TEXT PRIMARY KEY,
     current_phase     TEXT,
@@ -12,7 +13,8 @@ CREATE TABLE executions (
     only_phase        TEXT,
     only_phase_over   INTEGER NOT NULL,
     retry_context     TEXT NOT NULL,
-    error             TEXT
+    error             TEXT,
+    rewinding         TEXT
 ) WITHOUT ROWID;
 CREATE TABLE phases (
     task_id      TEXT NOT NULL,

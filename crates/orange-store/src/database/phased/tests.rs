@@ -7,7 +7,7 @@ use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
 use orange_core::work::execution::{
     CriterionResult, Execution, Iteration, IterationKind, Outcome, PhaseState, PhaseStatus,
-    RetryContext,
+    RetryContext, Rewinding,
 };
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::Plan;
@@ -152,6 +152,10 @@ fn what_was_stored_is_read() {
             told_in: Some(2),
         }],
         error: Some("test: two tests fail".into()),
+        rewinding: Some(Rewinding {
+            phase: "implement".into(),
+            ..Rewinding::default()
+        }),
     };
     database.store_execution(TASK, &execution).unwrap();
     assert_eq!(stored(&mut database), execution);
