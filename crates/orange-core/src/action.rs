@@ -96,6 +96,8 @@ actions! {
     SetHarness set_harness(task: TaskName),
     SetPermissions set_permissions(project: String, mode: Option<String>),
     SetPrefix set_prefix(project: String, prefix: Option<String>),
+    /// The person names the file.
+    SetSpec set_spec(task: TaskName),
     SetSetting set_setting(key: String, value: String),
     SetSummary set_summary(task: TaskName),
     SetTarget set_target(task: TaskName),
@@ -104,6 +106,7 @@ actions! {
     ShowPlan show_plan(task: TaskName),
     ShowRescue show_rescue(task: TaskName, rescue: String),
     ShowSetting show_setting(key: String),
+    ShowSpec show_spec(task: TaskName),
     Spawn spawn(task: TaskName, force: bool),
     StartReady start_ready(),
     StashFile stash_file(worktree: String, path: String),

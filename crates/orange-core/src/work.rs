@@ -8,6 +8,7 @@ pub mod execution;
 pub mod phase_gate;
 pub mod plan;
 pub mod prices;
+pub mod spec;
 pub mod state_json;
 pub mod tokens;
 pub mod transcript;

@@ -1,12 +1,14 @@
 //! How far a phased task is: its plan and its rows in orange.db, what its settings say of its phases, and what of the rows its
 //! journal does not say yet. Verbs, hooks and the executor change rows through this module; nobody else knows the tables.
-//! Read `rules.rs` for the settings and `journal.rs` for the events.
+//! Read `rules.rs` for the settings, `spec.rs` for the specification and `journal.rs` for the events.
 
 pub(crate) mod journal;
 pub(crate) mod rules;
+pub(crate) mod spec;
 
 use crate::call::Call;
 use crate::error::{Code, Result, err};
+use crate::store::Place;
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
 use orange_core::work::execution::{End, Execution};
@@ -126,18 +128,25 @@ fn change(call: &Call, task: &Task, change: impl FnOnce(&mut Execution)) -> Resu
 }
 
 /// Writes the plan of a weight, unless the task has one of that weight. Phases that are completed or skipped stay so.
-pub(crate) fn write_plan(call: &Call, task: &Task, weight: Weight) -> Result<Plan> {
+pub(crate) fn write_plan(call: &Call, place: &Place, task: &Task, weight: Weight) -> Result<Plan> {
     if let Some(known) = readable_plan(call, task)?.filter(|known| known.weight == weight) {
         return Ok(known);
     }
     let plan = rules::plan_of_weight(call, task, weight)?;
-    put_plan(call, task, &plan, false)?;
+    put_plan(call, place, task, &plan, false)?;
     Ok(plan)
 }
 
-/// Replaces the plan of a task.
-pub(crate) fn put_plan(call: &Call, task: &Task, plan: &Plan, edited: bool) -> Result<()> {
+/// Replaces the plan of a task. A specification that was given takes the place of the phase that would write it.
+pub(crate) fn put_plan(
+    call: &Call,
+    place: &Place,
+    task: &Task,
+    plan: &Plan,
+    edited: bool,
+) -> Result<()> {
     let execution = execution(call, task)?.with_plan(plan);
+    let execution = spec::under_new_plan(call, place, task, plan, execution)?;
     call.with_database(|database| database.replace_plan(&task.id, plan, edited, &execution))
 }
 

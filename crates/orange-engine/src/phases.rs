@@ -6,6 +6,7 @@ pub mod classify;
 mod criteria;
 pub mod dry_run;
 mod executor;
+mod spec;
 pub(crate) mod transcripts;
 mod turn;
 

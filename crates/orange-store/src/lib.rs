@@ -36,6 +36,8 @@ pub use survey::Surveyor;
 
 /// The folder of a task, beside TASK.md, with what was said in its iterations.
 pub const TRANSCRIPTS: &str = "transcripts";
+/// The file in which a task of an older home has its specification, beside TASK.md. It is read where orange.db has none.
+pub const SPEC: &str = "spec.md";
 /// The log in the home; those before it are numbered, `orange.log.1` being the newest.
 pub const LOG: &str = "orange.log";
 /// How many of those before it are kept.

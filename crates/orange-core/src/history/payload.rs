@@ -412,6 +412,14 @@ events! {
         edited: bool,
     }
 
+    SpecSaved: SpecSaved = "spec.saved" task Story {
+        /// Where it comes from, in the word of its row.
+        source: &'e str,
+        bytes: usize,
+        /// A hash of its text.
+        mark: &'e str,
+    }
+
     /// Where a phase of the plan stands now.
     PhaseChanged: PhaseChanged = "phase.changed" task Story {
         phase: &'e str,

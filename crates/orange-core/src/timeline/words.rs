@@ -4,8 +4,8 @@ use super::{cut, fields, hooks, plain};
 use crate::allow_rule::Scope;
 use crate::gate::Verdict;
 use crate::history::payload::{
-    AgentSpawned, AgentState, IterationNote, PermissionNote, PlanWritten, ReviewNote, StatusMoved,
-    TaskMerged,
+    AgentSpawned, AgentState, IterationNote, PermissionNote, PlanWritten, ReviewNote, SpecSaved,
+    StatusMoved, TaskMerged,
 };
 use crate::history::{Event, Payload};
 use crate::merge::Strategy;
@@ -14,6 +14,7 @@ use crate::reconcile::begins_anew;
 use crate::runs::State;
 use crate::task::{FieldMap, Status, Weight as TaskWeight};
 use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
+use crate::work::spec::SpecSource;
 use crate::workflow::Role;
 use crate::{Text, text};
 use serde_json::Value;
@@ -135,6 +136,7 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         },
         Payload::TaskVerified(_) => because("check"),
         Payload::PlanWritten(plan) => planned(&plan),
+        Payload::SpecSaved(saved) => saved_spec(&saved),
         Payload::PhaseChanged(change) => {
             let phase = change.phase.unwrap_or("?");
             let state = change.state.map_or("?", PhaseStatus::as_str);
@@ -180,6 +182,17 @@ fn planned(plan: &PlanWritten<'_>) -> String {
         Some(false) | None => "made a plan",
     };
     format!("{how}: {weight}, {}", phases.join(" → "))
+}
+
+/// `saved the spec: 1834 bytes, given on the command line`
+fn saved_spec(saved: &SpecSaved<'_>) -> String {
+    let bytes = saved.bytes.map(|bytes| counted(bytes, "byte"));
+    let source = saved.source.map(|word| {
+        let known: Result<SpecSource, _> = word.parse();
+        known.map_or_else(|_| plain(word), |source| source.words().to_owned())
+    });
+    let said: Vec<String> = bytes.into_iter().chain(source).collect();
+    format!("saved the spec: {}", said.join(", "))
 }
 
 /// `iteration 2 of implement`

@@ -44,7 +44,7 @@ pub(crate) fn write_plan(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
         .task
         .weight
         .ok_or_else(|| err!(Failed, "the task has no weight"))?;
-    execution::write_plan(call, &tx.task, weight)?;
+    execution::write_plan(call, &tx.place, &tx.task, weight)?;
     Ok(vec![completed(call)])
 }
 

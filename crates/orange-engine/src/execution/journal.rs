@@ -4,7 +4,10 @@
 use crate::call::Call;
 use crate::database::Unjournalled;
 use crate::error::Result;
-use orange_core::history::payload::{GateDecided, IterationNote, PhaseChanged, PlanWritten};
+use crate::store::replace::short_hash;
+use orange_core::history::payload::{
+    GateDecided, IterationNote, PhaseChanged, PlanWritten, SpecSaved,
+};
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine;
 use orange_core::task::{Field, Task};
@@ -54,6 +57,11 @@ pub(crate) fn is_journalled(history: &History, pending: &Pending) -> bool {
         Unjournalled::Plan { .. } => newest_first
             .find(|known| known.kind == EventType::PlanWritten)
             .is_some_and(|known| known.timestamp == event.timestamp),
+        Unjournalled::Spec { .. } => newest_first
+            .find(|known| known.kind == event.kind)
+            .is_some_and(|known| {
+                known.timestamp == event.timestamp && SpecSaved::of(known) == SpecSaved::of(event)
+            }),
         Unjournalled::Opened { .. } => {
             newest_first.any(|known| known.kind == event.kind && is_same_turn(known, event))
         }
@@ -90,6 +98,20 @@ fn event(call: &Call, row: &Unjournalled) -> Event {
             };
             let by = if *edited { "human" } else { "engine" };
             Event::of(Payload::PlanWritten(written), plan.generated_at).by(by)
+        }
+        Unjournalled::Spec { spec, .. } => {
+            let mark = format!("{:016x}", short_hash(spec.content.as_bytes()));
+            let saved = SpecSaved {
+                source: Some(spec.source.as_str()),
+                bytes: Some(spec.content.len()),
+                mark: Some(&mark),
+            };
+            let by = if spec.source.is_given() {
+                "human"
+            } else {
+                "engine"
+            };
+            Event::of(Payload::SpecSaved(saved), spec.updated_at).by(by)
         }
         Unjournalled::Phase { phase, .. } => {
             let change = PhaseChanged {

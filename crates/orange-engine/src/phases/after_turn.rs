@@ -6,7 +6,7 @@ use crate::git::checkpoint;
 use crate::phases::criteria::{self, Checked};
 use crate::phases::executor::{End, Executor};
 use crate::phases::transcripts::Transcript;
-use crate::phases::turn;
+use crate::phases::{spec, turn};
 use orange_core::work::execution::{self, Advance, Execution, Iteration, Outcome};
 use orange_core::workflow::Trigger;
 use orange_sys::crash_points::crash_point;
@@ -33,7 +33,11 @@ pub(super) fn check(
         turn::commit(this, &mut turn)?;
     }
     let head = turn.head.clone().unwrap_or_default();
+    let outline = spec::take_over(this, &phase, &turn)?;
     let mut checked = criteria::check(this, &phase, &head)?;
+    if let Checked::All(checks) = &mut checked {
+        checks.extend(outline);
+    }
     if let Checked::All(checks) = &checked
         && turn.outcome == Some(Outcome::Completed)
         && checks.iter().all(|check| check.passed != Some(false))

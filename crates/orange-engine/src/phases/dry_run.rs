@@ -30,7 +30,7 @@ pub fn dry_run(call: &Call, place: Place, phase: Option<&str>) -> Result<DryRun>
     is_phased(&task)?;
     let plan = plan_of(call, &task)?;
     let rules = rules::of(call, &task, &plan)?;
-    let execution = execution::execution(call, &task)?;
+    let execution = execution::spec::first_execution(call, &place, &task, &plan)?;
     let mut execution = execution.retry_by_person(&plan);
     if phase.is_some() {
         let chosen = execution.with_only_phase(&plan, phase);

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::error::Result;
+use crate::execution;
 use crate::prompt::prompt_of_phase;
 use crate::store::Place;
 use orange_core::artifact::section;
@@ -44,6 +45,7 @@ pub(crate) fn prompt(
     let body = snapshot.body();
     let context = section(body, "Context");
     let context = context.and_then(|section| body.get(section.content));
+    let spec = spec(this)?;
     let fill = |values: Values| Values {
         phase: phase.name.clone(),
         iteration: wanted.iteration_of_attempt.to_string(),
@@ -52,10 +54,7 @@ pub(crate) fn prompt(
             "What the person who created the task says:",
             context.unwrap_or_default(),
         ),
-        spec: under(
-            "The specification:",
-            &artifact(execution, this, PhaseKind::Spec),
-        ),
+        spec: under("The specification:", &spec),
         earlier: under(
             "What earlier phases came to:",
             &earlier(this, execution, phase, wanted),
@@ -89,6 +88,24 @@ fn criteria(phase: &PlannedPhase) -> String {
     let criteria = phase.completion_criteria.iter();
     let words: Vec<String> = criteria.map(ToString::to_string).collect();
     words.join("; ")
+}
+
+/// The specification of the task. Of a long one the beginning, and how to read the rest.
+pub(crate) fn spec(this: &PromptOf<'_>) -> Result<String> {
+    let Some(spec) = execution::spec::spec(this.call, this.place, this.task)? else {
+        return Ok(String::new());
+    };
+    let shown = cut_at(&spec.content, LONGEST_ARTIFACT);
+    if shown.len() == spec.content.len() {
+        return Ok(spec.content);
+    }
+    Ok(format!(
+        "{}\n\n(These are the first {} of {} bytes; `orange task spec show {}` prints all of it.)",
+        shown.trim_end(),
+        shown.len(),
+        spec.content.len(),
+        this.task.label()
+    ))
 }
 
 /// What the last turn of the phases of a kind handed over.
@@ -127,7 +144,11 @@ fn earlier(
                 let summary = state.summary.as_deref();
                 summary.unwrap_or(state.status.as_str())
             }
-            PhaseStatus::Skipped => "left out by a person",
+            PhaseStatus::Skipped => match state.error.as_deref() {
+                // Its reason says more than that a person did it.
+                Some(why) if known.kind == PhaseKind::Spec => why,
+                _ => "left out by a person",
+            },
             _ => continue,
         };
         lines.push(format!("- {}: {words}", known.name));

@@ -158,7 +158,7 @@ impl TaskTx<'_> {
         if plan.is_none_or(|plan| plan.weight == weight) {
             return Ok(());
         }
-        execution::write_plan(call, task, weight)?;
+        execution::write_plan(call, &self.place, task, weight)?;
         self.journal_execution()
     }
 

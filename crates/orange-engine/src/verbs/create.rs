@@ -17,7 +17,7 @@ use crate::store::{Place, journal, private, replace};
 use crate::tx::commit::Committed;
 use crate::tx::write_reconciled::written_fields;
 use crate::tx::{self, context_mark, transition_id};
-use crate::verbs::phased::{gates, plan};
+use crate::verbs::phased::{gates, plan, spec};
 use crate::verbs::{change, create_from, start};
 use crate::views::results::Origin;
 use crate::workspaces::acquire;
@@ -30,6 +30,7 @@ use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key, stored_reference};
 use orange_core::task::{Category, Field, Priority, Queue, Status, Task, Weight, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::work::phase_gate::PhaseGateKind;
+use orange_core::work::spec::SpecSource;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
 use orange_core::{artifact, machine, naming, review, testing, text};
 use orange_sys::crash_points::crash_point;
@@ -48,6 +49,8 @@ pub struct NewTask {
     pub workflow: Option<WorkflowName>,
     /// Who decides about phases of a phased task, as its person says.
     pub gates: Vec<(String, PhaseGateKind)>,
+    /// The specification of a phased task: the phase that would write one is left out.
+    pub spec: Option<String>,
     pub base: Option<String>,
     pub target_branch: Option<String>,
     pub harness: Option<String>,
@@ -155,7 +158,19 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     if new.branch.is_none() {
         branch::branch_is_free(call, &project.name, &task.branch, None)?;
     }
-    let place = write_new(call, task, new.context.as_deref(), origin, upon)?;
+    let id = task.id.clone();
+    if let Some(content) = &new.spec {
+        // Before its task: whoever sees the task sees it with its specification.
+        execution::spec::save(call, &id, content, SpecSource::Cli, None)?;
+    }
+    let written = write_new(call, task, new.context.as_deref(), origin, upon);
+    if written.is_err() && new.spec.is_some() {
+        let forgotten = call.with_database(|database| database.forget_phased(&id));
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, "the specification of a task that was not made is still there");
+        }
+    }
+    let place = written?;
     // Puts it into the index and runs what its creation asks for.
     let tx = tx::lock_marked(call, place)?;
     if let Some(origin) = origin {
@@ -190,6 +205,14 @@ fn check_plan(call: &Call, new: &NewTask, task: &mut Task) -> Result<()> {
     }
     if new.weight.is_some() && new.origin.is_none() && execution::has_plan(task) {
         plan::check_override(call, task)?;
+    }
+    if let Some(content) = &new.spec {
+        let lacks = spec::check_new(call, task, content)?;
+        if !lacks.is_empty() {
+            call.notice(format!(
+                "the specification is taken as it is, although {lacks}"
+            ));
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::verbs::create::NewTask;
 use crate::verbs::resolve;
 use crate::views::results::{Landing, Origin};
 use crate::views::task;
-use crate::{access, facts, trash};
+use crate::{access, execution, facts, trash};
 use orange_core::history::History;
 pub use orange_core::history::payload::Work;
 use orange_core::id::read_stored;
@@ -118,6 +118,12 @@ pub fn create_from(
     new.weight = new.weight.or(old.weight);
     if new.gates.is_empty() {
         new.gates = gates_of(old);
+    }
+    if new.spec.is_none() && new.workflow == Some(old.workflow) && execution::has_plan(old) {
+        let known = execution::spec::spec(call, &earlier.place, old)?;
+        // One that an agent wrote is written anew, as everything else that agents did.
+        let given = known.filter(|spec| spec.source.is_given());
+        new.spec = given.map(|spec| spec.content);
     }
     new.initiative_id = new.initiative_id.or_else(|| old.initiative_id.clone());
     if new.tags.is_empty() {

@@ -10,6 +10,7 @@ pub mod plan;
 pub mod rewind;
 pub mod run;
 pub mod skip;
+pub mod spec;
 
 use crate::call::Call;
 use crate::error::{Error, Result, err};

@@ -8,6 +8,7 @@ use crate::execution::rules::UncheckedCriterion;
 use crate::execution::{self, rules};
 use crate::index::list::{Listed, PhaseProgress};
 use crate::views::row_note::MOST_LOOKS;
+use crate::views::spec::{self, SpecView};
 use orange_core::Timestamp;
 use orange_core::task::{Task, Weight};
 use orange_core::usage::Usage;
@@ -35,6 +36,8 @@ pub struct PhasedDetail {
     pub question: Option<String>,
     /// Whether somebody decides about that phase.
     pub is_at_gate: bool,
+    /// What there is to say of its specification in a line.
+    pub spec: Option<SpecView>,
     /// The oldest first.
     pub decisions: Vec<GateDecision>,
     /// Who says that they execute it.
@@ -206,6 +209,7 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
         current: None,
         question: None,
         is_at_gate: false,
+        spec: spec::spec_view(call, task),
         decisions,
         executor: claim.map(ExecutorView::from),
         usage: execution.usage(),
@@ -295,8 +299,14 @@ fn checks(
             CriterionResult::new(criterion, None, why.unwrap_or_default())
         })
     };
-    let criteria = phase.completion_criteria.iter();
-    criteria.map(of_criterion).collect()
+    let of_plan: Vec<CriterionResult> =
+        phase.completion_criteria.iter().map(of_criterion).collect();
+    // What its gate asks for before anybody decides.
+    let of_gate = known.iter().filter(|check| {
+        let mut named = of_plan.iter();
+        !named.any(|one| one.criterion == check.criterion)
+    });
+    of_plan.iter().chain(of_gate).cloned().collect()
 }
 
 /// How many iterations the attempt of a phase has used, with the one that runs.
@@ -340,6 +350,7 @@ fn state(detail: &PhasedDetail, plan: Option<&Plan>, execution: &Execution) -> V
         "weight": detail.weight,
         "problem": detail.problem,
         "question": detail.question,
+        "spec": detail.spec,
         "at_gate": detail.is_at_gate.then_some(detail.current.as_deref()).flatten(),
         // Nobody can set one yet.
         "budget": null,

@@ -1,5 +1,5 @@
-//! How far phased tasks are: plans, executions with their phases and iterations, decisions at gates, claims of executors.
-//! Every change is one transaction, and marks the row until the task's journal has its event; whoever locks the task
+//! How far phased tasks are: plans, executions with their phases and iterations, decisions at gates, specifications, claims
+//! of executors. Every change is one transaction, and marks the row until the task's journal has its event; whoever locks the task
 //! journals what is still marked. `execution.rs` has phases and the whole, `iteration.rs` the rows that money stands in,
 //! `marks.rs` what is not journalled.
 
@@ -8,6 +8,7 @@ mod execution;
 mod iteration;
 mod marks;
 mod plan;
+mod spec;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +24,8 @@ pub use plan::StoredPlan;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 use serde::de::DeserializeOwned;
+pub use spec::SpecHead;
+pub(crate) use spec::SpecTexts;
 use std::error::Error as StdError;
 use std::str::FromStr;
 
@@ -75,12 +78,13 @@ impl Database {
 
     /// Forgets everything about a task that is gone for good.
     pub fn forget_phased(&mut self, task: &str) -> Result<()> {
-        const TABLES: [&str; 7] = [
+        const TABLES: [&str; 8] = [
             "plans",
             "executions",
             "phases",
             "iterations",
             "gate_decisions",
+            "specs",
             "claims",
             "unjournalled",
         ];

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, para
 use std::fmt::Write;
 
 /// Raised whenever the tables below change.
-const LAYOUT: u32 = 19;
+const LAYOUT: u32 = 20;
 
 /// The version of the file; another number means: rebuild. A hash (FNV-1a) of the layout, of the number of fields, because
 /// [`packed`] knows them by their order only, and of the workflows' columns from which columns of `tasks` are derived.
@@ -109,7 +109,7 @@ CREATE TABLE searched (
     events   TEXT NOT NULL
 );
 CREATE VIRTUAL TABLE search USING fts5(
-    summary, names, body, history, transcripts,
+    summary, names, body, history, transcripts, spec,
     tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co S* M*'\"
 );
 ";

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// A summary says what a task is about; a word of its history is one of many.
-const RANK: &str = "bm25(search, 10.0, 6.0, 2.0, 1.0, 0.5)";
+const RANK: &str = "bm25(search, 10.0, 6.0, 2.0, 1.0, 0.5, 1.5)";
 
 /// Ranks within one of so many steps count as equal.
 const STEPS: f64 = 20.0;
@@ -69,7 +69,7 @@ choice! {
     /// Where in a task something was found.
     pub enum Whereabouts ("place") {
         Summary = "summary", Branch = "branch", Key = "key", Id = "id", Tag = "tags",
-        Body = "body", Message = "message", History = "history", Transcript = "transcript",
+        Body = "body", Message = "message", History = "history", Spec = "spec", Transcript = "transcript",
     }
 }
 
@@ -207,8 +207,8 @@ fn arrange(hits: &mut [Hit]) {
     });
 }
 
-/// Summary, names, body, history and transcripts of a task with the words marked.
-type Marked = [String; 5];
+/// Summary, names, body, history, transcripts and specification of a task with the words marked.
+type Marked = [String; 6];
 
 /// Of all that are shown, in one go: a word's beginning stands for many words, which are looked up each time.
 fn marked(
@@ -227,7 +227,7 @@ fn marked(
             ", CASE WHEN rowid IN ({numbers}) THEN highlight(search, {column}, '{OPEN}', '{CLOSE}') END"
         )
     };
-    let marks: String = (0..5).map(marks).collect();
+    let marks: String = (0..6).map(marks).collect();
     let sql = format!("SELECT rowid {marks} FROM search WHERE search MATCH ?1");
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([expression])?;
@@ -237,7 +237,7 @@ fn marked(
             let text = |column| row.get::<_, String>(column);
             found.insert(
                 row.get(0)?,
-                [summary, text(2)?, text(3)?, text(4)?, text(5)?],
+                [summary, text(2)?, text(3)?, text(4)?, text(5)?, text(6)?],
             );
         }
     }
@@ -271,8 +271,11 @@ fn told(
     let Some((mut found, events)) = query_task.query_row([hit.number], read).optional()? else {
         return Ok(None);
     };
-    if let Some([summary, names, body, history, transcripts]) = marked {
+    if let Some([summary, names, body, history, transcripts, spec]) = marked {
         found.found = findings(&names, &body, &history, &events);
+        let in_spec = best_line(&spec);
+        let in_spec = in_spec.map(|(_, passage)| Finding::new(Whereabouts::Spec, passage));
+        found.found.extend(in_spec);
         found.found.extend(in_transcripts(&transcripts));
         if summary.contains(OPEN) {
             found.summary = Passage::of(&summary);

@@ -34,6 +34,10 @@ pub(super) fn lines(app: &App, focus: &Focus, width: usize, height: usize) -> Ve
         let is_selected = selected.is_some_and(|selected| selected.name == phase.name);
         lines.push(line(app, phase, is_selected, names, width));
     }
+    if let Some(spec) = &execution.spec {
+        let text = format!(" specification: {}", spec.origin());
+        lines.push(Line::styled(fitted(&text, width), app.theme.dim()));
+    }
     if let Some(phase) = selected {
         lines.push(Line::default());
         lines.extend(about(app, phase, width));

@@ -17,14 +17,14 @@ use orange_engine::views::search;
 use std::ffi::OsString;
 use std::fmt::Write;
 
-/// Find tasks by what is said in them: summaries, bodies, histories, transcripts
+/// Find tasks by what is said in them: summaries, bodies, histories, specifications, transcripts
 #[derive(Debug, Args)]
 #[command(after_help = "\
 All words must occur; the last one may be the beginning of a word. \"Quotes\" hold words together (quote them \
 for the shell as well), and -word leaves out tasks that have it. Case and accents do not count.
 
 Looked at are summary, branch, key, id, tags, the body of TASK.md, and what the history has in words: messages, \
-reasons, questions, answers; and the transcripts of phased tasks, the beginning of a long one. Deleted tasks are not.
+reasons, questions, answers; and of phased tasks the specification and the transcripts, the beginning of a long one. Deleted tasks are not.
 
 Examples:
   orange search login

@@ -11,6 +11,7 @@ mod delete;
 pub(crate) mod deps;
 pub(crate) mod diff;
 mod dry_run;
+mod edited;
 mod exec;
 pub(crate) mod fields;
 pub(crate) mod list;
@@ -38,6 +39,7 @@ mod shell;
 pub(crate) mod show;
 mod skip;
 pub(crate) mod spawn;
+pub(crate) mod spec;
 mod stuck;
 pub(crate) mod transcript;
 pub(crate) mod update;
@@ -79,6 +81,12 @@ pub(crate) enum TaskCommand {
         after_help = "Examples:\n  orange plan show TASK-001\n  orange plan edit TASK-001\n  orange plan reset TASK-001"
     )]
     Plan(plan::PlanCommand),
+    /// Look at the specification of a phased task, or give it one
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange spec show TASK-001\n  orange spec edit TASK-001\n  orange spec set TASK-001 spec.md"
+    )]
+    Spec(spec::SpecCommand),
     Transcript(transcript::TranscriptArgs),
     Respawn(respawn::RespawnArgs),
     RequestChanges(request_changes::RequestChangesArgs),
@@ -121,6 +129,7 @@ pub(crate) fn only_reads(command: &TaskCommand) -> bool {
             | TaskCommand::Path(_)
             | TaskCommand::Transcript(_)
             | TaskCommand::Plan(plan::PlanCommand::Show(_))
+            | TaskCommand::Spec(spec::SpecCommand::Show(_))
             | TaskCommand::Rescue(
                 rescue::RescueCommand::List { .. } | rescue::RescueCommand::Show(_)
             )
@@ -146,6 +155,7 @@ pub(crate) fn run(session: &Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Approve(args) => approve::run(session, &args),
         TaskCommand::Reject(args) => reject::run(session, &args),
         TaskCommand::Plan(command) => plan::run(session, &command),
+        TaskCommand::Spec(command) => spec::run(session, &command),
         TaskCommand::Transcript(args) => transcript::run(session, &args),
         TaskCommand::Respawn(args) => respawn::run(session, &args),
         TaskCommand::RequestChanges(args) => request_changes::run(session, &args),

@@ -241,6 +241,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
         Action::SetSetting { key, value } => {
             format!("orange config set {key} {}", word(value))
         }
+        Action::SetSpec { task } => format!("orange task spec set {} FILE", named(task)),
         Action::SetSummary { task } => format!("orange task update {} --summary TEXT", named(task)),
         Action::SetTarget { task } => {
             format!("orange task update {} --target-branch BRANCH", named(task))
@@ -255,6 +256,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             format!("orange task rescue show {} {rescue}", named(task))
         }
         Action::ShowSetting { key } => format!("orange config get {key}"),
+        Action::ShowSpec { task } => format!("orange task spec show {}", named(task)),
         Action::Spawn { task, force } => {
             format!(
                 "orange task spawn {}{}",

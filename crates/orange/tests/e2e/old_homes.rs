@@ -236,6 +236,7 @@ const NEWER_EVENTS: &[&str] = &[
     "iteration.ended",
     "gate.decided",
     "task.rewound",
+    "spec.saved",
 ];
 
 #[test]

@@ -105,6 +105,7 @@ const OF_EXECUTIONS: &[&str] = &[
     "rewind.saved",
     "rewind.stored",
     "rewind.told",
+    "spec.stored",
     "start.failed",
 ];
 

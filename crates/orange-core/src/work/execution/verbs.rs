@@ -8,6 +8,9 @@ use crate::Timestamp;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::PhaseStatus;
 
+/// Why a phase that would write the specification is left out.
+const SPEC_GIVEN: &str = "the spec was given";
+
 impl Execution {
     /// The phase at whose gate it stands counts. Without one, nothing changes.
     #[must_use]
@@ -65,6 +68,37 @@ impl Execution {
         self.note_only_phase(phase);
         self.error = None;
         Ok(self)
+    }
+
+    /// Leaves out the phases that would write the specification: there is one. Those that are over stay as they are.
+    #[must_use]
+    pub fn with_given_spec(self, plan: &Plan) -> Execution {
+        self.without_spec_phases(plan, |_| true)
+    }
+
+    /// The same for those alone that nobody has begun, or begun anew: under a plan that was just written.
+    #[must_use]
+    pub fn with_spec_known_before(self, plan: &Plan) -> Execution {
+        let has_begun: Vec<String> = self
+            .phases
+            .iter()
+            .filter(|state| state.status != PhaseStatus::Pending || state.attempt > 1)
+            .map(|state| state.name.clone())
+            .collect();
+        self.without_spec_phases(plan, |name| !has_begun.iter().any(|begun| begun == name))
+    }
+
+    fn without_spec_phases(self, plan: &Plan, is_meant: impl Fn(&str) -> bool) -> Execution {
+        let of_spec = plan
+            .phases
+            .iter()
+            .filter(|phase| phase.kind == PhaseKind::Spec);
+        let mut execution = self;
+        for phase in of_spec.filter(|phase| is_meant(&phase.name)) {
+            let skipped = execution.clone().skipped(plan, &phase.name, SPEC_GIVEN);
+            execution = skipped.unwrap_or(execution);
+        }
+        execution
     }
 
     /// The phase and all behind it begin anew. Phases behind it that were skipped stay so.

@@ -77,7 +77,7 @@ pub fn edit(call: &Call, place: Place, text: &str) -> Result<(Committed, Vec<Str
         phases: parsed.plan.phases,
     };
     if plan.phases != known.phases {
-        execution::put_plan(call, &tx.task, &plan, true)?;
+        execution::put_plan(call, &tx.place, &tx.task, &plan, true)?;
         tx.journal_execution()?;
         // A question may be gone, or a phase be new to a task that was completed.
         tx.follow_execution()?;
@@ -110,7 +110,7 @@ pub fn reset(call: &Call, place: Place) -> Result<Committed> {
         .hint(text!("name it: {}", Action::choose_weight(tx.task.name()))));
     };
     let plan = rules::plan_of_weight(call, &tx.task, weight)?;
-    execution::put_plan(call, &tx.task, &plan, false)?;
+    execution::put_plan(call, &tx.place, &tx.task, &plan, false)?;
     tx.journal_execution()?;
     tx.follow_execution()?;
     tx.commit(Vec::new())
@@ -179,7 +179,7 @@ pub(crate) fn follow_weight(tx: &mut TaskTx<'_>, weight: &str) -> Result<Vec<Eve
     if let Some(wish) = wish {
         return Ok(vec![tx.decide_as(Actor::Human, wish)?]);
     }
-    execution::write_plan(call, &tx.task, weight)?;
+    execution::write_plan(call, &tx.place, &tx.task, weight)?;
     tx.journal_execution()?;
     Ok(Vec::new())
 }

@@ -1,11 +1,12 @@
 //! What the journals of tasks do not tell yet. A mark is set in the transaction that changes its row, and is taken away
 //! only if the row has not changed since it was read.
 
-use super::{change, decision, execution, iteration, plan};
+use super::{change, decision, execution, iteration, plan, spec};
 use crate::database::Database;
 use orange_core::work::execution::{Iteration, PhaseState};
 use orange_core::work::phase_gate::GateDecision;
 use orange_core::work::plan::Plan;
+use orange_core::work::spec::Spec;
 use orange_sys::error::Result;
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -39,6 +40,10 @@ pub enum Unjournalled {
         decision: GateDecision,
         mark: Mark,
     },
+    Spec {
+        spec: Spec,
+        mark: Mark,
+    },
 }
 
 orange_core::choice! {
@@ -49,6 +54,7 @@ orange_core::choice! {
         Opened = "opened",
         Ended = "ended",
         Decision = "decision",
+        Spec = "spec",
     }
 }
 
@@ -59,7 +65,8 @@ impl Unjournalled {
             | Unjournalled::Phase { mark, .. }
             | Unjournalled::Opened { mark, .. }
             | Unjournalled::Ended { mark, .. }
-            | Unjournalled::Decision { mark, .. } => *mark,
+            | Unjournalled::Decision { mark, .. }
+            | Unjournalled::Spec { mark, .. } => *mark,
         }
     }
 }
@@ -136,6 +143,7 @@ fn row_of(
             let edited = stored.edited;
             Some(Unjournalled::Plan { plan, edited, mark })
         }),
+        Kind::Spec => spec::of_task(rows, task)?.map(|spec| Unjournalled::Spec { spec, mark }),
         Kind::Phase => {
             execution::phase(rows, task, phase)?.map(|phase| Unjournalled::Phase { phase, mark })
         }

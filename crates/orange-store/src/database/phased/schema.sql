@@ -73,6 +73,14 @@ CREATE TABLE gate_decisions (
     decided_at TEXT NOT NULL
 );
 CREATE INDEX gate_decisions_of_tasks ON gate_decisions (task_id);
+-- The specification of a task, as Markdown. source: a word of SpecSource.
+CREATE TABLE specs (
+    task_id    TEXT PRIMARY KEY,
+    content    TEXT NOT NULL,
+    source     TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL
+);
 -- Who executes a task, and when that was last heard of.
 CREATE TABLE claims (
     task_id      TEXT PRIMARY KEY,

@@ -100,6 +100,7 @@ fn marked(database: &mut Database) -> Vec<String> {
         Unjournalled::Opened { iteration, .. } => format!("opened {}", iteration.iteration),
         Unjournalled::Ended { iteration, .. } => format!("ended {}", iteration.iteration),
         Unjournalled::Decision { decision, .. } => format!("decision {}", decision.by),
+        Unjournalled::Spec { .. } => "spec".to_owned(),
     });
     words.collect()
 }
@@ -448,7 +449,7 @@ fn a_database_from_before_plans_gets_the_tables_and_keeps_what_it_has() {
     let (home, mut database) = home();
     database.give_consent("shop", "h", at(0)).unwrap();
     let older = "DROP TABLE plans; DROP TABLE executions; DROP TABLE phases; DROP TABLE iterations;
-         DROP TABLE gate_decisions; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 5";
+         DROP TABLE gate_decisions; DROP TABLE specs; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 5";
     database.connection.execute_batch(older).unwrap();
     drop(database);
     let mut database = Database::open(home.path()).unwrap();

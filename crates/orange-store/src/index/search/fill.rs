@@ -2,11 +2,12 @@
 //! changed since are read, so nothing else gets slower by it.
 
 use super::Index;
+use crate::database::SpecTexts;
 use crate::index::line::Line;
 use crate::index::refresh::{self, each_line, is_settled, open_folder};
 use crate::index::{Stamp, answers};
 use crate::locks::{self, Rank};
-use crate::{Place, Store, TRANSCRIPTS, journal, nanoseconds, stamp_at};
+use crate::{Place, SPEC, Store, TRANSCRIPTS, journal, nanoseconds, stamp_at};
 use orange_core::Timestamp;
 use orange_core::history::History;
 use orange_core::search::{NEXT_EVENT, prepared, spoken};
@@ -30,10 +31,16 @@ const BATCH_BYTES: usize = 16 * 1024 * 1024;
 const TRANSCRIPT_BYTES: usize = 256 * 1024;
 const TRANSCRIPTS_BYTES: usize = 4 * 1024 * 1024;
 
+/// So much of a specification is searched.
+const SPEC_BYTES: usize = 1024 * 1024;
+
 /// A task as it is searched.
 #[derive(Default)]
 struct Document {
     folder: String,
+    id: String,
+    /// Whether it may have a specification and transcripts.
+    is_phased: bool,
     stamps: String,
     read_at: i64,
     summary: String,
@@ -44,6 +51,7 @@ struct Document {
     events: String,
     /// Each behind a line with its name, which begins with [`NEXT_EVENT`].
     transcripts: String,
+    spec: String,
 }
 
 impl Index {
@@ -53,9 +61,13 @@ impl Index {
             write(connection, &[], &gone)?;
         }
         let (mut batch, mut bytes) = (Vec::new(), 0);
+        let specs = match stale.is_empty() {
+            true => SpecTexts::default(),
+            false => SpecTexts::of_home(self.store.home()),
+        };
         for mut document in stale {
-            document.read(&self.store);
-            bytes += document.body.len() + document.history.len() + document.transcripts.len();
+            document.read(&self.store, &specs);
+            bytes += document.bytes();
             batch.push(document);
             if batch.len() >= BATCH_TASKS || bytes >= BATCH_BYTES {
                 write(connection, &batch, &[])?;
@@ -89,7 +101,7 @@ fn difference(
             .stamp
             .or_else(|| stamp(format!("{}/TASK.md", line.folder)));
         let journal = stamp(format!("{}/history.jsonl", line.folder));
-        let has_transcripts = line.status.parse().is_ok_and(may_have_transcripts);
+        let has_transcripts = line.status.parse().is_ok_and(may_be_phased);
         let transcripts = has_transcripts
             .then(|| stamp(format!("{}/{TRANSCRIPTS}", line.folder)))
             .flatten();
@@ -106,8 +118,8 @@ fn difference(
     Ok((stale, taken.into_keys().collect()))
 }
 
-/// Whether a task in that status may have had agents whose turns were written down.
-fn may_have_transcripts(status: Status) -> bool {
+/// Whether a task in that status may have a specification, and agents whose turns were written down.
+fn may_be_phased(status: Status) -> bool {
     let workflow = Task::standing_at(status, None).workflow;
     workflow == WorkflowName::Phased || status.is_given_up()
 }
@@ -127,14 +139,21 @@ impl Document {
         let key = line.key.map(|key| key.to_string()).unwrap_or_default();
         Document {
             folder: line.folder.to_owned(),
+            id: line.id.to_owned(),
+            is_phased: line.status.parse().is_ok_and(may_be_phased),
             summary: prepared(line.summary),
             names: prepared(&[line.branch, &key, line.id, line.tags].join("\n")),
             ..Document::default()
         }
     }
 
+    fn bytes(&self) -> usize {
+        let texts = [&self.body, &self.history, &self.transcripts, &self.spec];
+        texts.into_iter().map(String::len).sum()
+    }
+
     /// Never fails: what cannot be read has no words.
-    fn read(&mut self, store: &Store) {
+    fn read(&mut self, store: &Store, specs: &SpecTexts) {
         let place = store.place(&self.folder);
         self.read_at = nanoseconds(Timestamp::now());
         let transcripts = place.path.join(TRANSCRIPTS);
@@ -143,7 +162,18 @@ impl Document {
         (self.history, self.events) = said(&place);
         self.body = prepared(&salvage_body(&beginning_of(&place.task_file(), MAX_BYTES)));
         self.transcripts = transcribed(&transcripts);
+        if self.is_phased {
+            self.spec = prepared(&specified(&place, &self.id, specs));
+        }
     }
+}
+
+/// The beginning of the specification of a task: a row in orange.db, or a file of an older home.
+fn specified(place: &Place, id: &str, specs: &SpecTexts) -> String {
+    specs.beginning(id, SPEC_BYTES).unwrap_or_else(|| {
+        let bytes = beginning_of(&place.path.join(SPEC), SPEC_BYTES);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
 }
 
 /// The beginnings of the transcripts in a folder, the newest first.
@@ -225,8 +255,8 @@ fn write(
             ])?;
         transaction
             .prepare_cached(
-                "INSERT INTO search (rowid, summary, names, body, history, transcripts)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO search (rowid, summary, names, body, history, transcripts, spec)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
             .execute(params![
                 number,
@@ -234,7 +264,8 @@ fn write(
                 document.names,
                 document.body,
                 document.history,
-                document.transcripts
+                document.transcripts,
+                document.spec
             ])?;
     }
     transaction.commit()

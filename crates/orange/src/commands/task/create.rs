@@ -7,9 +7,11 @@ mod told;
 
 use super::fields::{FieldArgs, given};
 use super::permissions::choose_once;
+use super::spec::MEGABYTES;
 use super::{create_from, status, word};
 use crate::commands::project::registered;
 use crate::completion::{Wanted, branches, files, projects, statuses, tasks, words};
+use crate::input;
 use crate::output;
 use crate::session::Session;
 use clap::Args;
@@ -26,6 +28,7 @@ use orange_engine::views::TaskResult;
 use orange_engine::workspaces::base;
 use orange_engine::{Error, Result, err, git, settings, verbs};
 use std::fmt::Write;
+use std::path::{Path, PathBuf};
 pub(super) use told::{branch, slot, started};
 use told::{described_task, next};
 
@@ -40,6 +43,7 @@ Examples:
   orange new Fix the menu --branch fix-menu --context notes.md
   orange new Log out --blocked-by TASK-001 --context \"only on the start page\"
   orange new Rename the menu --workflow phased --weight small
+  orange new Write the manual --workflow phased --spec spec.md
   echo \"Only Chrome\" | orange new Fix hover --context -
   orange new --edit                      write summary and context in an editor")]
 pub(crate) struct NewArgs {
@@ -94,6 +98,9 @@ struct Options {
     /// Which workflow it goes through: interactive, in tmux, or phased, by a plan (default: what `tasks.workflow` says)
     #[arg(long, value_parser = word::<WorkflowName>, add = words(WorkflowName::WORDS))]
     workflow: Option<WorkflowName>,
+    /// The specification of a phased task: a file, or - for standard input; the phase that would write one is left out
+    #[arg(long, value_name = "FILE", add = files())]
+    spec: Option<PathBuf>,
     /// Where the branch starts: a branch, tag or commit
     #[arg(long, value_name = "REF", add = branches())]
     base: Option<String>,
@@ -173,6 +180,8 @@ fn run_with(
     let lasting =
         |base: String| base::lasting_base(&session.call, &project, &session.folder, &base);
     let base = options.base.map(lasting).transpose()?;
+    let spec = options.spec.as_deref();
+    let spec = spec.map(spec_text).transpose()?;
     let fields = options.fields;
     let mut new = NewTask {
         project,
@@ -182,6 +191,7 @@ fn run_with(
         status: options.status,
         workflow: options.workflow,
         gates: chosen_gates(fields.gates),
+        spec,
         base,
         target_branch: fields.target_branch,
         harness: fields.harness,
@@ -223,6 +233,14 @@ fn run_with(
         None => made()?,
     };
     finish(session, created, &new, &naming, earlier.is_none())
+}
+
+/// A specification that is given for a new task.
+fn spec_text(file: &Path) -> Result<String> {
+    input::text(file, MEGABYTES).map_err(|mut error| {
+        error.message = format!("--spec: {}", error.message);
+        error
+    })
 }
 
 /// On a new task there is nothing to take back.

@@ -1,7 +1,7 @@
 //! The part of `task show` about the phases of a plan: how far each is, what it cost, who executes it.
 
 use super::agents::used;
-use crate::ui::{Extent, Palette, Style, ago, clean, fitted};
+use crate::ui::{Extent, Palette, Style, ago, clean, fitted, size};
 use orange_core::Timestamp;
 use orange_core::display::clean_width;
 use orange_core::work::phase_gate::{GateDecision, GateSource};
@@ -23,6 +23,7 @@ pub(super) fn to_text(shown: &PhasedDetail, is_all: bool) -> String {
     }
     if shown.phases.is_empty() {
         text.push_str("  its plan is written once its weight is known\n");
+        text.push_str(&spec_line(shown, Timestamp::now()));
         return text;
     }
     let names = shown.phases.iter().map(|phase| clean_width(&phase.name));
@@ -34,6 +35,7 @@ pub(super) fn to_text(shown: &PhasedDetail, is_all: bool) -> String {
             text.push_str(&details(phase, now));
         }
     }
+    text.push_str(&spec_line(shown, now));
     if let Some(executor) = &shown.executor {
         let _ = writeln!(text, "  {}", clean(&executor_in_words(executor, now)));
     }
@@ -44,6 +46,16 @@ pub(super) fn to_text(shown: &PhasedDetail, is_all: bool) -> String {
         }
     }
     text
+}
+
+/// `  specification: 1.2 kB, written in the phase spec, 5m ago`
+fn spec_line(shown: &PhasedDetail, now: Timestamp) -> String {
+    let Some(spec) = &shown.spec else {
+        return String::new();
+    };
+    let bytes = size(spec.bytes);
+    let line = format!("{bytes}, {}, {}", spec.origin(), ago(now, spec.updated_at));
+    format!("  specification: {}\n", clean(&line))
 }
 
 /// `✓ implement  4/10  $1.31  all_tests_pass ✓`
