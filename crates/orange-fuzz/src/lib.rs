@@ -10,6 +10,7 @@ mod prompt;
 mod reconcile;
 mod reference;
 mod sim_script;
+mod spec;
 mod task_file;
 mod yaml;
 
@@ -22,6 +23,7 @@ pub use prompt::prompt;
 pub use reconcile::reconcile;
 pub use reference::reference;
 pub use sim_script::sim_script;
+pub use spec::spec;
 pub use task_file::task_file;
 pub use yaml::yaml;
 
@@ -39,6 +41,7 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("reconcile", reconcile),
     ("reference", reference),
     ("sim_script", sim_script),
+    ("spec", spec),
     ("task_file", task_file),
     ("yaml", yaml),
 ];
@@ -50,6 +53,7 @@ pub const READERS: &[Check] = &[
     |bytes| drop(str::from_utf8(bytes).map(orange_core::artifact::sections)),
     |bytes| drop(str::from_utf8(bytes).map(|text| orange_core::yaml::read(text, 0..text.len()))),
     sim_script,
+    |bytes| drop(str::from_utf8(bytes).map(orange_core::work::spec::Outline::of)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::plan::Plan::parse)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::answer::Answer::read)),
 ];

@@ -8,9 +8,24 @@ use serde_json::{Map, Value, json};
 /// An answer that does not count, as it comes before another.
 const FIRST: &str = r#"{"status": "continue", "summary": "I have not looked yet."}"#;
 
+/// What the phase spec hands over where a script says nothing of it: without one it is never complete.
+const SPECIFICATION: &str = "\
+## Problem Statement
+It is not there yet.
+
+## Success Criteria
+- [ ] It is there.
+
+## Scope
+Nothing else.
+
+## Technical Approach
+It is written.
+";
+
 impl Agent {
     pub(in super::super) fn answer(&mut self, answer: &Answer) {
-        let text = written(answer, |text| self.fill(text));
+        let text = written(answer, self.run.phase.as_deref(), |text| self.fill(text));
         self.say(&text);
     }
 
@@ -34,8 +49,11 @@ impl Agent {
     }
 }
 
-fn written(answer: &Answer, fill: impl Fn(&Text) -> String) -> String {
+fn written(answer: &Answer, phase: Option<&str>, fill: impl Fn(&Text) -> String) -> String {
     let mut fields = Map::new();
+    if phase == Some("spec") && answer.status.0 == "complete" {
+        fields.insert("artifact".into(), SPECIFICATION.into());
+    }
     fields.insert("status".into(), answer.status.0.clone().into());
     let texts = [
         ("summary", &answer.summary),
@@ -87,7 +105,7 @@ mod tests {
         let answer = |form: &str| {
             let source = json!({"value": "complete", "summary": "all of {key}", "as": form});
             let answer: Answer = serde_json::from_value(source).unwrap();
-            written(&answer, |text| text.fill(|_| "T".to_owned()))
+            written(&answer, None, |text| text.fill(|_| "T".to_owned()))
         };
         let plain = r#"{"status":"complete","summary":"all of T"}"#;
         assert_eq!(answer("plain"), plain);
@@ -105,10 +123,25 @@ mod tests {
             "findings": [{"severity": "major", "text": "No test."}]});
         let answer: Answer = serde_json::from_value(source).unwrap();
         assert_eq!(answer.status, Word("continue".into()));
-        let text = written(&answer, |text| text.fill(|_| "T".to_owned()));
+        let text = written(&answer, None, |text| text.fill(|_| "T".to_owned()));
         assert!(text.len() > 1024 * 1024 && !text.contains('\n'));
         let read: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read["touching"][0], "a T");
         assert_eq!(read["findings"][0]["severity"], "major");
+    }
+
+    #[test]
+    fn the_phase_spec_hands_over_a_specification() {
+        let said = |phase: &str, source: Value| {
+            let answer: Answer = serde_json::from_value(source).unwrap();
+            let text = written(&answer, Some(phase), |text| text.fill(|_| String::new()));
+            serde_json::from_str::<Value>(&text).unwrap()["artifact"].clone()
+        };
+        let complete = json!({"value": "complete"});
+        assert_eq!(said("spec", complete.clone()), SPECIFICATION);
+        assert_eq!(said("design", complete), Value::Null);
+        assert_eq!(said("spec", json!({"value": "continue"})), Value::Null);
+        let none = json!({"value": "complete", "artifact": ""});
+        assert_eq!(said("spec", none), "");
     }
 }

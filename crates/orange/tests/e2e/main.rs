@@ -102,6 +102,7 @@ mod phased_kills;
 mod phased_load;
 mod phased_plans;
 mod phased_runs;
+mod phased_specs;
 mod phased_table;
 mod phased_transcripts;
 mod pool;

@@ -4,6 +4,7 @@
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::phased_runs::phased;
+use crate::phased_specs::WHOLE;
 use orange_engine::runs::ProcessId;
 use std::fs;
 
@@ -281,4 +282,68 @@ fn a_rewind_that_was_killed_is_finished_or_made_again() {
         env.orange(["run", &task.key]).ok();
         is_completed(&env, &task, "implement\ntest\nimplement\ntest\n", 68);
     }
+}
+
+#[test]
+fn a_specification_that_was_stored_is_journalled_by_the_next_command() {
+    let env = Agents::new();
+    let task = phased(&env, "medium", COUNTS, &["--gate", "review=auto"]);
+    let set = env.call(["spec", "set", &task.key, "-"]);
+    let run = set.input(WHOLE).var("ORANGE_CRASH_AT", "spec.stored").run();
+    run.fails_with(-1).says("killed at spec.stored");
+    assert_eq!(env.count(&task, "spec.saved"), 0);
+    env.orange(["ls"]).ok();
+    assert_eq!(env.count(&task, "spec.saved"), 1);
+    env.orange(["show", &task.key, "--full"])
+        .ok()
+        .says("the spec was given");
+    let shown = env.orange(["spec", "show", &task.key]).ok();
+    assert_eq!(shown.stdout, WHOLE);
+    // With a new task there is all of it or nothing.
+    let new = [
+        "new",
+        "Another",
+        "--workflow",
+        "phased",
+        "--weight",
+        "medium",
+        "--spec",
+        "-",
+    ];
+    let new = env
+        .call(new)
+        .input(WHOLE)
+        .var("ORANGE_CRASH_AT", "spec.stored");
+    new.run().fails_with(-1);
+    env.orange(["ls"]).ok();
+    assert_eq!(env.list(["--all"]).len(), 1);
+    env.orange(["doctor"]).says("nothing was left behind");
+}
+
+#[test]
+fn an_executor_that_dies_after_it_stored_a_specification_checks_it_again() {
+    let env = Agents::new();
+    let task = phased(
+        &env,
+        "medium",
+        COUNTS,
+        &["--gate", "spec=auto", "--gate", "review=auto"],
+    );
+    executors_die(&env, Some("spec.stored"));
+    env.orange(["run", &task.key]).ok();
+    let executor = ProcessId::of(env.run_agent(&task, "executor"));
+    env.until("its executor is dead", || {
+        executor
+            .as_ref()
+            .is_none_or(|executor| !executor.is_alive())
+    });
+    executors_die(&env, None);
+    goes_on(&env, &task);
+    env.until_status(&task, "completed");
+    assert_eq!(env.count(&task, "spec.saved"), 1);
+    let spec = &env.show(&task)["execution"]["phases"]["spec"];
+    assert_eq!(
+        (&spec["status"], &spec["iterations"]),
+        (&"completed".into(), &1.into())
+    );
 }

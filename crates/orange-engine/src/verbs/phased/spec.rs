@@ -33,19 +33,19 @@ pub fn set(call: &Call, place: Place, content: &str) -> Result<SavedSpec> {
     let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;
     nobody_is_at_it(call, &tx.task, "change the specification of")?;
-    let known = execution::spec::spec(call, &tx.place, &tx.task);
     // One in a file that cannot be used is replaced.
-    let is_new = !known.is_ok_and(|known| known.is_some_and(|known| known.content == content));
-    let mut skipped = Vec::new();
-    if is_new {
-        let plan = execution::plan(call, &tx.task)?;
-        let before = execution::execution(call, &tx.task)?;
-        let after = plan
-            .as_ref()
-            .map(|plan| before.clone().with_given_spec(plan));
-        if let (Some(plan), Some(after)) = (&plan, &after) {
-            skipped = newly_skipped(plan, &before, after);
+    let known = execution::spec::spec(call, &tx.place, &tx.task).unwrap_or_default();
+    let is_new = known.is_none_or(|known| known.content != content || !known.source.is_given());
+    let before = execution::execution(call, &tx.task)?;
+    let (after, skipped) = match execution::plan(call, &tx.task)? {
+        Some(plan) => {
+            let after = before.clone().with_given_spec(&plan);
+            let skipped = newly_skipped(&plan, &before, &after);
+            (Some(after), skipped)
         }
+        None => (None, Vec::new()),
+    };
+    if is_new || !skipped.is_empty() {
         tx.mark()?;
         execution::spec::save(call, &tx.task.id, content, SpecSource::Cli, after.as_ref())?;
         tx.journal_execution()?;
@@ -84,7 +84,7 @@ pub(crate) fn check_new(call: &Call, task: &Task, content: &str) -> Result<Strin
 }
 
 fn check(content: &str) -> Result<()> {
-    spec::check_text(content).map_err(|bad| refused(bad))
+    spec::check_text(content).map_err(refused)
 }
 
 fn refused(bad: BadSpec) -> Error {

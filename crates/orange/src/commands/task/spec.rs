@@ -146,13 +146,13 @@ fn take(session: &Session, place: Place, text: &str) -> Result<()> {
         lacks,
     } = saved;
     let label = done.task.label();
-    let message = match (is_new, skipped.as_slice()) {
-        (false, _) => format!("{label}: has that specification already"),
-        (true, []) => format!("{label}: has a new specification"),
-        (true, skipped) => format!(
-            "{label}: has a new specification; left out: phase {}",
-            skipped.join(", ")
-        ),
+    let what = match is_new {
+        true => "has a new specification",
+        false => "has that specification already",
+    };
+    let message = match skipped.as_slice() {
+        [] => format!("{label}: {what}"),
+        skipped => format!("{label}: {what}; left out: phase {}", skipped.join(", ")),
     };
     tell_outcome(session, &Changed::from(done), &message)?;
     if is_new && !lacks.is_empty() {

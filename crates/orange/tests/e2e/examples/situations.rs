@@ -280,6 +280,15 @@ orange wait TASK-001 --for needs-me",
         stand_ins: &[],
     },
     Situation {
+        name: "specifications",
+        of: &["orange spec ", "--spec "],
+        before: "\
+printf '## Problem Statement\\n\\nNobody can log in.\\n' >spec.md
+orange new 'Add a login form' --workflow phased --weight large --spec spec.md
+orange new 'Log out' --workflow phased --weight large",
+        stand_ins: &[],
+    },
+    Situation {
         name: "phases to come",
         of: &["orange run TASK", "orange plan", "orange skip", "--gate ", "TASK-003 --weight"],
         before: "\
