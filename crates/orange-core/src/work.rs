@@ -1,5 +1,5 @@
 //! What phased tasks are made of, as values: the plan with its phases and their criteria, the gate behind a phase, what an agent
-//! answers at the end of a turn, how far the execution is and what comes next, transcripts. No I/O: the engine executes, the
+//! answers at the end of a turn and a judge at the end of its run, how far the execution is and what comes next, transcripts. No I/O: the engine executes, the
 //! store keeps. Read `plan.rs`, `execution.rs` and `execution/step.rs` first.
 
 pub mod answer;
@@ -8,7 +8,9 @@ pub mod execution;
 pub mod phase_gate;
 pub mod plan;
 pub mod prices;
+pub mod review;
 pub mod spec;
 pub mod state_json;
 pub mod tokens;
 pub mod transcript;
+pub mod verdict;

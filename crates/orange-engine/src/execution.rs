@@ -3,6 +3,7 @@
 //! Read `rules.rs` for the settings, `spec.rs` for the specification and `journal.rs` for the events.
 
 pub(crate) mod journal;
+pub(crate) mod review_file;
 pub(crate) mod rules;
 pub(crate) mod spec;
 

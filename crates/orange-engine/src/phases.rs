@@ -1,11 +1,13 @@
 //! The executor of a phased task: the process that carries a plan out, turn by turn. It writes rows (`execution.rs`), which whoever
-//! locks the task journals, and never holds the lock during a turn. Read `executor.rs`, then `turn.rs` and `after_turn.rs`.
+//! locks the task journals, and never holds the lock during a turn. Read `executor.rs`, then `turn.rs` and `after_turn.rs`; `judge.rs` is the
+//! other kind of run.
 
 mod after_turn;
 pub mod classify;
 mod criteria;
 pub mod dry_run;
 mod executor;
+mod judge;
 mod spec;
 pub(crate) mod transcripts;
 mod turn;

@@ -1,6 +1,7 @@
 //! What agents are told: a repository's own prompt as the base commit has it, else the one that comes with Orange.
 //! A prompt that cannot be used keeps no task from starting; it is said, and Orange's own takes its place.
 
+pub(crate) mod judge;
 pub(crate) mod phase;
 pub mod values;
 

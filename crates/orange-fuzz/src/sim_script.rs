@@ -29,6 +29,7 @@ mod sim {
             role: Role::Worker,
             round: 1,
             attempt: 1,
+            judges: false,
             phase: None,
             iteration: 1,
         };

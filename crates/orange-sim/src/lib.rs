@@ -22,7 +22,7 @@ use orange_core::workflow::Role;
 use orange_sys::Result;
 use orange_sys::error::{err, plain};
 pub use script::BUILT_IN;
-use script::{Script, Step, WhichRun};
+use script::{JUDGE, Script, Step, WhichRun};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -65,11 +65,16 @@ pub fn run(mut settings: Settings) -> Result<()> {
             .parse()
             .ok()
     };
+    let phase = settings.phase.take();
+    let judged = phase
+        .as_deref()
+        .and_then(|phase| phase.strip_prefix(JUDGE)?.strip_prefix(' '));
     let run = WhichRun {
         role: settings.role,
+        judges: judged.is_some(),
         round: settings.round.or_else(in_task).unwrap_or(1).max(1),
         attempt: settings.attempt.max(1),
-        phase: settings.phase.take(),
+        phase: judged.map(str::to_owned).or(phase.clone()),
         iteration: settings.iteration.max(1),
     };
     let (key, steps) = choose(settings.script.as_deref(), &run)?;
@@ -132,6 +137,7 @@ fn about(settings: &Settings, run: &WhichRun, list: (&str, usize), terminal: &Te
         "round": run.round,
         "attempt": run.attempt,
         "phase": run.phase,
+        "judges": run.judges,
         "iteration": run.iteration,
         "task": std::env::var("ORANGE_TASK_ID").ok(),
         "run": settings.run_id,

@@ -17,6 +17,9 @@ pub(super) use values::{
 /// What is played where no script is named.
 pub const BUILT_IN: &str = include_str!("default.yaml");
 
+/// How the name of a list for judges begins, and the phase of a turn in which one is asked: `judge spec`.
+pub(super) const JUDGE: &str = "judge";
+
 /// All step lists of a script.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Script {
@@ -29,6 +32,8 @@ pub(super) struct List {
     /// As it stands in the script: `reviewer round 2`.
     pub(super) key: String,
     role: Role,
+    /// It is for the judge of a phase, not for the agent that works in it.
+    judges: bool,
     /// Of a plan; only an executor asks for turns in phases.
     phase: Option<String>,
     round: Option<u32>,
@@ -43,6 +48,8 @@ pub(super) struct WhichRun {
     pub(super) role: Role,
     pub(super) round: u32,
     pub(super) attempt: u32,
+    /// It judges the phase.
+    pub(super) judges: bool,
     /// The phase of a plan that its turn is for.
     pub(super) phase: Option<String>,
     pub(super) iteration: u32,
@@ -310,6 +317,7 @@ impl Script {
     pub(super) fn select(self, run: &WhichRun) -> Option<List> {
         let fits = |list: &List| {
             list.role == run.role
+                && list.judges == run.judges
                 && (list.phase.is_none() || list.phase == run.phase)
                 && list
                     .iteration

@@ -446,6 +446,8 @@ events! {
         /// The commit that was made after it.
         head: &'e str,
         summary: &'e str,
+        /// The rescue that holds what it changed, taken back.
+        rescue: &'e str,
     }
 
     GateDecided: GateDecided = "gate.decided" task Story {

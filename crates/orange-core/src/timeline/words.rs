@@ -203,22 +203,31 @@ fn iteration(note: &IterationNote<'_>) -> String {
     let phase = note.phase.unwrap_or("?");
     match note.kind {
         Some(IterationKind::Turn) | None => format!("iteration {number} of {phase}"),
+        Some(IterationKind::Judge) => format!("the judge of {phase}, iteration {number}"),
         Some(kind) => format!("{kind} {number} of {phase}"),
     }
 }
 
 /// `iteration 2 of implement: continue, $0.12: the parser is done`
 fn iteration_ended(note: &IterationNote<'_>, reason: Option<&str>) -> String {
-    let mut words = format!(
-        "{}: {}",
-        iteration(note),
-        note.outcome.map_or("?", Outcome::as_str)
-    );
+    let came_to = match (note.kind, note.outcome) {
+        (Some(IterationKind::Judge), Some(Outcome::Completed)) => "approved",
+        (Some(IterationKind::Judge), Some(Outcome::Continue)) => "rejected",
+        (Some(IterationKind::Judge), Some(Outcome::Blocked)) => "left to you",
+        (_, outcome) => outcome.map_or("?", Outcome::as_str),
+    };
+    let mut words = format!("{}: {came_to}", iteration(note));
     if let Some(usage) = note.usage.filter(|usage| !usage.is_empty()) {
         words.push_str(&format!(", {}", usage.in_brief()));
     }
     if let Some(why) = reason.or(note.summary).filter(|why| !why.is_empty()) {
         words.push_str(&format!(": {}", cut(why, REASON)));
+    }
+    if let Some(rescue) = note.rescue {
+        words.push_str(&format!(
+            "; what it changed was taken back (rescue {})",
+            plain(rescue)
+        ));
     }
     words
 }

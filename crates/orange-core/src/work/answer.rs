@@ -9,6 +9,7 @@ use crate::naming::cut_at;
 pub use crate::workflow::AnswerStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::path::{Component, Path};
 
 /// Longer texts are cut: they go into prompts, rows and events.
 const LONGEST_TEXT: usize = 8 * 1024;
@@ -63,18 +64,41 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// `src/a.rs:45: text`.
+    /// `src/a.rs:45: text`. A path that leads out of the repository is said to do so; nothing opens it.
     pub fn in_words(&self) -> String {
+        let outside = match self.file.as_deref().is_none_or(is_inside) {
+            true => "",
+            false => " (not a file of the repository)",
+        };
         match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!("{file}:{line}: {}", self.text),
-            (Some(file), None) => format!("{file}: {}", self.text),
+            (Some(file), Some(line)) => format!("{file}:{line}{outside}: {}", self.text),
+            (Some(file), None) => format!("{file}{outside}: {}", self.text),
             (None, Some(line)) => format!("Line {line}: {}", self.text),
             (None, None) => self.text.clone(),
         }
     }
 }
 
+/// Whether a path is one below the folder that it is relative to.
+fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !path.is_empty()
+        && !path.contains(char::is_control)
+        && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
 impl Answer {
+    /// Makes the absolute paths of its findings that lie below this folder relative to it, as those of the repository are.
+    pub fn relative_to(&mut self, folder: &Path) {
+        for finding in &mut self.findings {
+            let file = finding.file.as_deref().map(Path::new);
+            let inside = file.and_then(|file| file.strip_prefix(folder).ok());
+            if let Some(inside) = inside.and_then(Path::to_str) {
+                finding.file = Some(inside.to_owned());
+            }
+        }
+    }
+
     /// The answer in the text of an agent's last message: the last JSON object that has a status of ours. Prose around it
     /// does no harm. Without one the phase continues.
     pub fn read(text: &str) -> Answer {
@@ -132,9 +156,13 @@ pub fn last_object<T>(
     key: &str,
     take: impl Fn(Map<String, Value>) -> Option<T>,
 ) -> Option<T> {
-    let objects = scan::objects_with(text, key);
-    let mut newest_first = objects.into_iter().rev();
-    newest_first.find_map(|range| take(serde_json::from_str(text.get(range)?).ok()?))
+    objects(text, key).find_map(|object| take(serde_json::from_str(object).ok()?))
+}
+
+/// The texts of the JSON objects that have this key, the last one first.
+pub fn objects<'t>(text: &'t str, key: &str) -> impl Iterator<Item = &'t str> {
+    let newest_first = scan::objects_with(text, key).into_iter().rev();
+    newest_first.filter_map(|range| text.get(range))
 }
 
 /// The items of a list; a single value is a list of one.

@@ -1,12 +1,13 @@
 //! How far the execution of a plan is: the state of each phase, and every iteration. This file says what is stored, `facts.rs`
 //! what follows from it alone, `step.rs` what comes next, `changes.rs` how iterations begin and break off, `advance.rs` what an
-//! iteration means for its phase, `verbs.rs` what people change.
+//! iteration means for its phase, `judge.rs` what a judge's run means for it, `verbs.rs` what people change.
 
 mod advance;
 mod changes;
 mod facts;
 #[cfg(test)]
 mod fixture;
+mod judge;
 #[cfg(test)]
 mod properties;
 mod step;
@@ -21,12 +22,14 @@ use crate::work::answer::Answer;
 use crate::work::criterion::Criterion;
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::PlannedPhase;
+use crate::work::verdict::Judgement;
 pub use crate::workflow::{Outcome, PhaseStatus};
 pub use advance::{Advance, advance};
+pub use judge::Judged;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
-pub use step::{End, Step, Wanted, next_step};
+pub use step::{End, Step, Wanted, WantedJudge, next_step};
 
 choice! {
     /// What an iteration was for.
@@ -34,6 +37,7 @@ choice! {
     pub enum IterationKind ("kind of iteration") {
         #[default]
         Turn = "turn",
+        /// A run that decides about a phase at an ai gate.
         Judge = "judge",
         Classify = "classify",
         Conflict = "conflict",
@@ -141,6 +145,10 @@ pub struct Iteration {
     pub advanced: bool,
     /// The name of its transcript.
     pub transcript: Option<String>,
+    /// The commit that it began at, where what it changes is taken back.
+    pub base: Option<String>,
+    /// The rescue that holds what it changed, taken back.
+    pub rescue: Option<String>,
 }
 
 /// What became of a criterion.
@@ -249,6 +257,13 @@ impl Iteration {
     pub fn is_uncommitted(&self) -> bool {
         let has_result = self.outcome.is_some_and(Outcome::has_result);
         has_result && self.head.is_none() && !self.advanced
+    }
+
+    /// What a judge decided; None for what is no judge, and for one that came to no end of its own.
+    pub fn judgement(&self) -> Option<Judgement> {
+        let answer = self.answer.as_ref();
+        let answer = answer.filter(|_| self.kind == IterationKind::Judge);
+        answer.map(Judgement::of_answer)
     }
 
     /// What its agent said it did.

@@ -23,7 +23,7 @@ pub fn execution_state(plan: &Plan, execution: &Execution, gates: &[GateDecision
         "gates": gates,
         "tokens": Tokens::from(usage),
         "cost": cost(usage),
-        "session": session(execution.last()),
+        "session": session(execution.last_turn()),
         "error": execution.error,
         "retry_context": retry_context(execution),
     })

@@ -3,7 +3,7 @@
 
 use crate::Timestamp;
 use crate::naming::one_line;
-use crate::work::execution::CriterionResult;
+use crate::work::execution::{CriterionResult, IterationKind};
 use crate::workflow::PhaseStatus;
 use std::fmt::{self, Write};
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub struct Header<'a> {
     pub task: &'a str,
     pub phase: &'a str,
     pub iteration: u32,
+    /// What it was for: only a judge's says so.
+    pub kind: IterationKind,
     /// When the iteration began.
     pub timestamp: Timestamp,
     /// None: it has not ended.
@@ -46,9 +48,13 @@ impl fmt::Display for Header<'_> {
         let tokens = self
             .tokens
             .map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
+        let judge = match self.kind {
+            IterationKind::Judge => " (judge)",
+            _ => "",
+        };
         writeln!(
             f,
-            "# Transcript: {task} / {phase} / iteration {iteration}\n"
+            "# Transcript: {task} / {phase} / iteration {iteration}{judge}\n"
         )?;
         writeln!(f, "**Timestamp**: {}", self.timestamp)?;
         writeln!(f, "**Duration**: {duration}")?;
@@ -84,6 +90,14 @@ pub fn end_of_text(last: Option<u8>) -> &'static str {
         None | Some(b'\n') => "",
         Some(_) => "\n",
     }
+}
+
+/// What a review changed, and under which rescue it is kept.
+pub fn taken_back(rescue: &str) -> String {
+    format!(
+        "- Changes taken back: yes (kept as rescue {})\n",
+        one_line(rescue)
+    )
 }
 
 /// What came of the criteria, and whether the phase is complete: `no (continuing to next iteration)`.
@@ -228,6 +242,7 @@ mod tests {
             task: "TASK-001",
             phase: "implement",
             iteration: 3,
+            kind: IterationKind::Turn,
             timestamp: "2026-01-10T11:15:00Z".parse().unwrap(),
             duration: Some(Duration::from_secs(332)),
             tokens: Some(8500),
@@ -266,6 +281,11 @@ mod tests {
             open.to_string()
                 .contains("**Duration**: -\n**Tokens**: -\n")
         );
+        let judge = Header {
+            kind: IterationKind::Judge,
+            ..open
+        };
+        assert!(judge.to_string().contains("/ iteration 3 (judge)\n"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::effects::start_agent::{self, Begun};
+use crate::effects::take_back::{take_back_turn, to_be_taken_back};
 use crate::effects::{agents, completed, skipped, spoken, stop_agent};
 use crate::error::{Error, Result, err};
 use crate::git::state::{self, Head};
@@ -63,6 +64,18 @@ pub(crate) fn harness_of_turns(call: &Call, task: &Task) -> Result<Harness> {
     harness::find_harness(call, &name)?
         .filter(|found| found.adapter.supports().headless)
         .ok_or_else(|| headless::cannot(&name))
+}
+
+/// The harness that judges the phases of a task, and the role whose model it gets: that of its reviewers, or else its own.
+pub(crate) fn harness_of_judge(call: &Call, task: &Task) -> Result<(Harness, Role)> {
+    let reviewer = harness::harness_for(call, task, Role::Reviewer)?;
+    let reviewer = reviewer.filter(|found| {
+        found.adapter.supports().headless && found.is_installed(call.search_path.as_deref())
+    });
+    match reviewer {
+        Some(reviewer) => Ok((reviewer, Role::Reviewer)),
+        None => Ok((harness_of_turns(call, task)?, Role::Executor)),
+    }
 }
 
 /// Starts the executor, or takes note of one that runs.
@@ -166,6 +179,11 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     };
     let folder = workspaces::slot_folder(call, slot);
     if !folder.is_dir() || acquire::is_unready(call, task, slot)? {
+        return Ok(done);
+    }
+    if let Some(mut turn) = to_be_taken_back(call, task)? {
+        take_back_turn(call, task, &slot.to_string(), &mut turn)?;
+        call.with_database(|database| database.spend(&task.id, &turn))?;
         return Ok(done);
     }
     if let Some(why) = off_its_branch(&folder, task) {

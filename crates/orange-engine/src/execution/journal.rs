@@ -136,6 +136,7 @@ fn event(call: &Call, row: &Unjournalled) -> Event {
                 usage: Some(iteration.usage),
                 head: iteration.head.as_deref(),
                 summary: iteration.summary(),
+                rescue: iteration.rescue.as_deref(),
                 ..note_of(iteration)
             };
             let at = iteration.ended_at.unwrap_or_else(|| call.now());

@@ -2,12 +2,13 @@
 //! so that whoever takes over after a killed executor does nothing twice.
 
 use crate::error::{Result, err};
+use crate::execution;
 use crate::git::checkpoint;
 use crate::phases::criteria::{self, Checked};
 use crate::phases::executor::{End, Executor};
 use crate::phases::transcripts::Transcript;
 use crate::phases::{spec, turn};
-use orange_core::work::execution::{self, Advance, Execution, Iteration, Outcome};
+use orange_core::work::execution::{Advance, Execution, Iteration, Outcome, advance as carry_out};
 use orange_core::workflow::Trigger;
 use orange_sys::crash_points::crash_point;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use std::time::Duration;
 /// Between two looks whether the executor is to stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-fn iteration(execution: &Execution, at: usize) -> Result<Iteration> {
+pub(super) fn iteration(execution: &Execution, at: usize) -> Result<Iteration> {
     let found = execution.iterations.get(at).cloned();
     found.ok_or_else(|| err!(Failed, "there is no iteration {at}"))
 }
@@ -65,7 +66,7 @@ pub(super) fn advance(
 ) -> Result<Option<End>> {
     let before = iteration(&execution, at)?;
     let used = execution.used_of_attempt(&before.phase);
-    let outcome = execution::advance(
+    let outcome = carry_out(
         &this.plan,
         &mut execution,
         &this.rules.core,
@@ -94,6 +95,7 @@ pub(super) fn advance(
     this.call
         .with_database(|database| database.advanced(&this.task.id, &turn, &execution))?;
     crash_point("execution.advanced");
+    execution::review_file::write(this.call, &this.place, &this.task);
     if !this.journal()? {
         return Ok(Some(this.interrupted()));
     }
@@ -128,7 +130,7 @@ pub(super) fn used_up(
 }
 
 /// Waits until the service is tried again; something, when the executor is to end before.
-fn wait(this: &Executor<'_>, turn: &Iteration) -> Option<End> {
+pub(super) fn wait(this: &Executor<'_>, turn: &Iteration) -> Option<End> {
     let again = turn.again_at?;
     tracing::info!(%again, "the service is tried again then");
     while this.call.now() < again {

@@ -7,7 +7,7 @@ use crate::effects::spoken;
 use crate::error::{Result, err};
 use crate::execution::rules::{self, PhaseRules};
 use crate::executor_run::ExecutorRun;
-use crate::phases::{after_turn, turn};
+use crate::phases::{after_turn, judge, turn};
 use crate::prompt::phase::PromptOf;
 use crate::settings;
 use crate::store::Place;
@@ -193,6 +193,9 @@ fn execute(call: &Call, run: &ExecutorRun, place: &Place, task: Task) -> Result<
                 None
             }
             Step::Turn(wanted) => turn::take(&mut this, execution, &wanted)?,
+            Step::Judge(wanted) => judge::ask(&mut this, execution, &wanted)?,
+            Step::Decide { iteration } => judge::decide(&mut this, execution, iteration)?,
+            Step::Settle { phase } => judge::settle(&mut this, execution, &phase)?,
             Step::Check { iteration } => after_turn::check(&mut this, &execution, iteration)?,
             Step::Advance { iteration } => after_turn::advance(&mut this, execution, iteration)?,
             Step::UsedUp { phase, why } => after_turn::used_up(&mut this, execution, &phase, &why)?,
@@ -238,6 +241,12 @@ impl Executor<'_> {
     pub(super) fn planned(&self, name: &str) -> Result<PlannedPhase> {
         let phase = self.plan.phase(name).cloned();
         phase.ok_or_else(|| err!(Failed, "the plan has no phase {name}"))
+    }
+
+    /// The slot that it works in, by its name.
+    pub(super) fn slot_name(&self) -> &str {
+        let name = self.slot.file_name().and_then(|name| name.to_str());
+        name.unwrap_or_default()
     }
 
     pub(super) fn interrupted(&self) -> End {

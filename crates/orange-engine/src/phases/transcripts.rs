@@ -7,9 +7,10 @@ use crate::headless::Said;
 use crate::phases::executor::Executor;
 use crate::store::{TRANSCRIPTS as FOLDER, make_folder, private};
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, Iteration, Outcome};
+use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome};
 use orange_core::work::tokens::Tokens;
 use orange_core::work::transcript::{self, ChangedFile, Header};
+use orange_core::work::verdict::Decision;
 use orange_core::workflow::PhaseStatus;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -93,6 +94,9 @@ impl Transcript {
         out.write_all(transcript::end_of_text(copied).as_bytes())?;
         let complete = in_words(turn, status);
         out.write_all(transcript::completion(&turn.checks, &complete).as_bytes())?;
+        if let Some(rescue) = &turn.rescue {
+            out.write_all(transcript::taken_back(rescue).as_bytes())?;
+        }
         let files = changed_files(this, execution, turn);
         out.write_all(transcript::files_changed(&files).as_bytes())?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -183,6 +187,7 @@ impl std::fmt::Display for Head<'_> {
             task: &self.task.label(),
             phase: &self.turn.phase,
             iteration: self.turn.iteration,
+            kind: self.turn.kind,
             timestamp: self.turn.started_at,
             duration: self.turn.duration(),
             tokens: (tokens > 0).then_some(tokens),
@@ -222,6 +227,9 @@ fn copy_text(said: &mut impl BufRead, out: &mut impl Write) -> io::Result<Option
 
 fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
     let error = || turn.error.clone().unwrap_or_default();
+    if turn.kind == IterationKind::Judge && turn.outcome.is_some_and(Outcome::has_result) {
+        return judged(turn);
+    }
     match (status, turn.outcome) {
         (PhaseStatus::Completed, _) => "yes".to_owned(),
         (PhaseStatus::Blocked, Some(Outcome::Blocked)) => "no (waiting for an answer)".to_owned(),
@@ -232,6 +240,21 @@ fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
         }
         (_, Some(Outcome::Interrupted)) => "no (interrupted)".to_owned(),
         _ => "no (continuing to next iteration)".to_owned(),
+    }
+}
+
+/// What a judge's run means for its phase.
+fn judged(run: &Iteration) -> String {
+    match run.judgement() {
+        Some(judgement) => match judgement.decision {
+            Decision::Approved => format!("yes (approved by the judge: {})", judgement.reason),
+            Decision::Rejected => format!("no (rejected by the judge: {})", judgement.reason),
+            Decision::Blocked => format!("left to a person ({})", judgement.reason),
+        },
+        None => {
+            let why = run.error.as_deref().unwrap_or("the judge gave no decision");
+            format!("left to a person ({why})")
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::call;
 use crate::effects::executor::harness_of_turns;
+use crate::effects::take_back::take_back_turn;
 use crate::effects::{executor, spoken, start_agent};
 use crate::error::{Code, Result, err};
 use crate::execution;
@@ -22,7 +23,7 @@ use orange_core::task::Task;
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
 use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Wanted};
-use orange_core::work::plan::{McpServer, PlannedPhase};
+use orange_core::work::plan::{McpServer, PhaseKind, PlannedPhase};
 use orange_core::workflow::{Role, Trigger};
 use orange_sys::crash_points::crash_point;
 use std::path::PathBuf;
@@ -32,9 +33,9 @@ use std::time::{Duration, Instant};
 const BETWEEN_SPENDINGS: Duration = Duration::from_secs(1);
 
 /// The agent CLI of a turn.
-struct Agent {
-    harness: Harness,
-    program: PathBuf,
+pub(super) struct Agent {
+    pub(super) harness: Harness,
+    pub(super) program: PathBuf,
 }
 
 /// Takes a turn. Something, when the executor is to end.
@@ -60,6 +61,10 @@ pub(super) fn take(
     let session = wanted.resume.clone();
     let session = session.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let transcript = Transcript::of(this, &phase.name, wanted.iteration);
+    let base = match phase.kind {
+        PhaseKind::Review => crate::git::commit_of(&this.slot, "HEAD")?,
+        _ => None,
+    };
     let mut iteration = Iteration {
         phase: phase.name.clone(),
         iteration: wanted.iteration,
@@ -70,6 +75,7 @@ pub(super) fn take(
         session: Some(session.clone()),
         started_at: this.call.now(),
         transcript: Some(transcript.name()),
+        base,
         ..Iteration::default()
     };
     if !execution.open(&this.plan, iteration.clone())
@@ -93,7 +99,11 @@ pub(super) fn take(
         request.extras.begin = Some(session);
     }
     let turn = run(this, &agent, request, &transcript, &iteration);
-    let end = judge(this, &mut iteration, turn);
+    let end = note(this, &mut iteration, turn, |text| {
+        let mut answer = Answer::read(text);
+        answer.relative_to(&this.slot);
+        (Outcome::of_answer(answer.status), answer)
+    });
     iteration.ended_at = Some(this.call.now());
     keep(this, &iteration)?;
     crash_point("execution.spent");
@@ -102,7 +112,7 @@ pub(super) fn take(
     Ok(end)
 }
 
-fn keep(this: &Executor<'_>, iteration: &Iteration) -> Result<()> {
+pub(super) fn keep(this: &Executor<'_>, iteration: &Iteration) -> Result<()> {
     this.call
         .with_database(|database| database.spend(&this.task.id, iteration))
         .map(drop)
@@ -176,7 +186,7 @@ fn agreed_servers(this: &Executor<'_>, phase: &PlannedPhase) -> Result<Vec<McpSe
 }
 
 /// Runs the agent; a conversation that it does not know any more begins anew.
-fn run(
+pub(super) fn run(
     this: &Executor<'_>,
     agent: &Agent,
     mut request: Request,
@@ -247,8 +257,13 @@ impl<'a> Spending<'a> {
     }
 }
 
-/// Notes what came of a turn; something, when nothing can go on without a person.
-fn judge(this: &Executor<'_>, iteration: &mut Iteration, turn: Result<Turn>) -> Option<End> {
+/// Notes what came of a turn, whose last message is read by `read`; something, when nothing can go on without a person.
+pub(super) fn note(
+    this: &Executor<'_>,
+    iteration: &mut Iteration,
+    turn: Result<Turn>,
+    read: impl FnOnce(&str) -> (Outcome, Answer),
+) -> Option<End> {
     let turn = match turn {
         Ok(turn) => turn,
         Err(error) => {
@@ -265,8 +280,8 @@ fn judge(this: &Executor<'_>, iteration: &mut Iteration, turn: Result<Turn>) -> 
     }
     iteration.error.clone_from(&turn.error);
     let Some(failure) = turn.failure else {
-        let answer = Answer::read(&turn.text);
-        iteration.outcome = Some(Outcome::of_answer(answer.status));
+        let (outcome, answer) = read(&turn.text);
+        iteration.outcome = Some(outcome);
         iteration.answer = Some(answer);
         return None;
     };
@@ -291,10 +306,16 @@ fn judge(this: &Executor<'_>, iteration: &mut Iteration, turn: Result<Turn>) -> 
     end
 }
 
-/// Commits what is uncommitted in the slot, so that the iteration has a commit to be checked at.
+/// Commits what is uncommitted in the slot, so that the iteration has a commit to be checked at. What a review changed is taken
+/// back instead.
 pub(super) fn commit(this: &mut Executor<'_>, iteration: &mut Iteration) -> Result<()> {
-    match head_after(this, iteration) {
-        Ok(head) => iteration.head = head,
+    let done = match &iteration.base {
+        Some(_) => follow_branch(this)
+            .and_then(|()| take_back_turn(this.call, &this.task, this.slot_name(), iteration)),
+        None => head_after(this, iteration).map(|head| iteration.head = head),
+    };
+    match done {
+        Ok(()) => {}
         Err(error) => {
             let why = spoken(this.call, &error);
             execution::fail_uncommitted(this.call, &this.task, &why)?;
@@ -307,6 +328,7 @@ pub(super) fn commit(this: &mut Executor<'_>, iteration: &mut Iteration) -> Resu
 
 /// The commit that holds what an iteration left.
 fn head_after(this: &mut Executor<'_>, iteration: &Iteration) -> Result<Option<String>> {
+    follow_branch(this)?;
     check_branch(this)?;
     let message = message(&this.rules.prefix, &this.task, iteration);
     match checkpoint::commit_all(&this.slot, &message)? {
@@ -315,16 +337,21 @@ fn head_after(this: &mut Executor<'_>, iteration: &Iteration) -> Result<Option<S
     }
 }
 
-/// Refuses a slot in which an agent has switched to another branch: a commit there would change what belongs to somebody else.
-fn check_branch(this: &mut Executor<'_>) -> Result<()> {
+/// Has the task follow its branch, should its agent have renamed it.
+fn follow_branch(this: &mut Executor<'_>) -> Result<()> {
     let head = state::head(&this.slot);
     if matches!(head, Head::Branch(_))
         && head.branch() != Some(&this.task.branch)
         && !crate::git::branch_exists(&this.slot, &this.task.branch)?
     {
-        // One that was renamed is followed by whoever locks the task.
+        // Whoever locks the task does that.
         this.journal()?;
     }
+    Ok(())
+}
+
+/// Refuses a slot in which an agent has switched to another branch: a commit there would change what belongs to somebody else.
+fn check_branch(this: &Executor<'_>) -> Result<()> {
     match executor::off_its_branch(&this.slot, &this.task) {
         None => Ok(()),
         Some(why) => Err(err!(ConditionUnmet, "{why}")),

@@ -41,19 +41,12 @@ pub(crate) fn prompt(
     let Some(name) = PromptName::for_phase(phase.kind) else {
         return Ok(String::new());
     };
-    let snapshot = this.call.store.read(this.place)?;
-    let body = snapshot.body();
-    let context = section(body, "Context");
-    let context = context.and_then(|section| body.get(section.content));
-    let spec = spec(this)?;
+    let (context, spec) = (context(this)?, spec(this)?);
     let fill = |values: Values| Values {
         phase: phase.name.clone(),
         iteration: wanted.iteration_of_attempt.to_string(),
         max_iterations: phase.max_iterations.to_string(),
-        context: under(
-            "What the person who created the task says:",
-            context.unwrap_or_default(),
-        ),
+        context: under("What the person who created the task says:", &context),
         spec: under("The specification:", &spec),
         earlier: under(
             "What earlier phases came to:",
@@ -74,6 +67,14 @@ pub(crate) fn prompt(
         Some(&phase.prompt_template),
         fill,
     )
+}
+
+/// What the task's file says under `## Context`.
+pub(crate) fn context(this: &PromptOf<'_>) -> Result<String> {
+    let snapshot = this.call.store.read(this.place)?;
+    let body = snapshot.body();
+    let context = section(body, "Context").and_then(|section| body.get(section.content));
+    Ok(context.unwrap_or_default().to_owned())
 }
 
 /// A text below a line that says what it is; nothing for nothing.
@@ -109,7 +110,7 @@ pub(crate) fn spec(this: &PromptOf<'_>) -> Result<String> {
 }
 
 /// What the last turn of the phases of a kind handed over.
-fn artifact(execution: &Execution, this: &PromptOf<'_>, kind: PhaseKind) -> String {
+pub(crate) fn artifact(execution: &Execution, this: &PromptOf<'_>, kind: PhaseKind) -> String {
     let of_kind = |name: &str| {
         let phase = this.plan.phase(name);
         phase.is_some_and(|phase| phase.kind == kind)

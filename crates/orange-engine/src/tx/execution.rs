@@ -136,10 +136,14 @@ impl TaskTx<'_> {
         let name = gate.map_or("a phase", |state| state.name.as_str());
         let said = gate.and_then(|state| state.summary.as_deref());
         let said = said.map_or(String::new(), |said| format!(": {said}"));
-        Ok(match kind {
-            Some(PhaseGateKind::Ai) => (
+        Ok(match (kind, execution.undecided(name)) {
+            (Some(PhaseGateKind::Ai), Some(why)) => (
                 Trigger::UNDECIDED_GATE,
-                format!("phase {name} is done, and a person has to judge it{said}"),
+                format!("phase {name} is done, and its judge leaves it to a person: {why}"),
+            ),
+            (Some(PhaseGateKind::Ai), None) => (
+                Trigger::UNDECIDED_GATE,
+                format!("phase {name} is done, and a person decides whether it counts{said}"),
             ),
             _ => (
                 Trigger::HUMAN_GATE,

@@ -84,6 +84,8 @@ pub struct PhaseView {
     pub decision: Option<GateDecision>,
     /// The file of its newest iteration.
     pub transcript: Option<String>,
+    /// What its judge does, or why it left the decision to a person.
+    pub judge: Option<String>,
     /// What its agent waits to be told.
     #[serde(skip)]
     pub question: Option<String>,
@@ -152,7 +154,8 @@ impl PhaseView {
         match (&self.status, &self.question) {
             (PhaseStatus::Blocked, Some(question)) => return format!("asks: {question}"),
             (PhaseStatus::Blocked, None) => {
-                let said = self.summary.as_deref().map(|said| format!(": {said}"));
+                let said = self.judge.as_deref().or(self.summary.as_deref());
+                let said = said.map(|said| format!(": {said}"));
                 return format!("{} gate waits{}", self.gate, said.unwrap_or_default());
             }
             (PhaseStatus::Failed | PhaseStatus::Skipped, _) => {
@@ -160,6 +163,9 @@ impl PhaseView {
                 return format!("{}{}", self.status, why.unwrap_or_default());
             }
             (PhaseStatus::Interrupted, _) => return "interrupted".to_owned(),
+            (PhaseStatus::Running, _) if self.judge.is_some() => {
+                return self.judge.clone().unwrap_or_default();
+            }
             _ => {}
         }
         let gate = match &self.decision {
@@ -270,6 +276,7 @@ fn phases(
             checks: checks(phase, state, execution, &unchecked),
             decision: decisions.iter().rfind(is_of_attempt).cloned(),
             transcript: newest.and_then(|turn| turn.transcript.clone()),
+            judge: judge(execution, &phase.name),
             question: execution
                 .question(plan)
                 .filter(|(asking, _)| asking.name == phase.name)
@@ -277,6 +284,16 @@ fn phases(
         }
     };
     plan.phases.iter().map(of_phase).collect()
+}
+
+/// What is to be said of the judge of a phase as it stands.
+fn judge(execution: &Execution, phase: &str) -> Option<String> {
+    if execution.is_judged_now(phase) {
+        return Some("the judge looks at it".to_owned());
+    }
+    let is_blocked = execution.status(phase) == PhaseStatus::Blocked;
+    let why = execution.undecided(phase).filter(|_| is_blocked)?;
+    Some(format!("the judge leaves it to you: {why}"))
 }
 
 /// The criteria of a phase: what came of them in its attempt, or that nobody has looked yet, or can.
@@ -414,9 +431,8 @@ pub(crate) fn asked_at_gate(call: &Call, row: &Listed) -> Option<String> {
     let plan = execution::plan(call, &task).ok().flatten()?;
     let execution = execution::execution(call, &task).ok()?;
     let phase = execution.gate(&plan)?;
-    let said = phase
-        .summary
-        .as_deref()
-        .unwrap_or("waits for your decision");
+    let judge = judge(&execution, &phase.name);
+    let said = judge.or_else(|| phase.summary.clone());
+    let said = said.as_deref().unwrap_or("waits for your decision");
     Some(format!("{}: {said}", phase.name))
 }

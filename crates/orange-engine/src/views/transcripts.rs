@@ -12,7 +12,7 @@ use crate::store::private::unless_gone;
 use crate::views::task;
 use orange_core::task::Task;
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Iteration, Outcome};
+use orange_core::work::execution::{Iteration, IterationKind, Outcome};
 use orange_core::work::state_json;
 use orange_core::work::tokens::Tokens;
 use orange_core::work::transcript::of_file_name;
@@ -60,6 +60,7 @@ impl Serialize for Transcript {
             phase: &'a str,
             iteration: u32,
             attempt: Option<u32>,
+            kind: Option<IterationKind>,
             started_at: Option<Timestamp>,
             ended_at: Option<Timestamp>,
             outcome: Option<Outcome>,
@@ -74,6 +75,7 @@ impl Serialize for Transcript {
             phase: &self.phase,
             iteration: self.iteration,
             attempt: about.map(|about| about.attempt),
+            kind: about.map(|about| about.kind),
             started_at: about.map(|about| about.started_at),
             ended_at: about.and_then(|about| about.ended_at),
             outcome: about.and_then(|about| about.outcome),

@@ -265,7 +265,17 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
     let planned = plan.phase(phase);
     let turns = execution.iterations_of(phase);
     let last = turns.rev().find(|turn| turn.kind == IterationKind::Turn);
-    let doing = last.and_then(|turn| match turn.again_at {
+    let judge = execution.judge_of_attempt(phase);
+    let judging = judge.and_then(|run| match run.again_at {
+        _ if run.is_open() => Some(text!("the judge looks at {phase} since {}", run.started_at)),
+        Some(again) if run.outcome == Some(Outcome::Service) => {
+            let why = run.error.as_deref().unwrap_or("the service failed");
+            Some(text!("{why}; the judge is asked again at {}", again))
+        }
+        _ => None,
+    });
+    let is_counted = last.is_some_and(is_checked_now) || execution.awaits_decision(phase);
+    let turn = last.and_then(|turn| match turn.again_at {
         _ if turn.is_open() => Some(text!("its agent works since {}", turn.started_at)),
         Some(again) if turn.outcome == Some(Outcome::Service) => {
             let why = turn.error.as_deref().unwrap_or("the service failed");
@@ -281,15 +291,19 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
         progress: Some(Progress {
             phase: phase.to_owned(),
             // One that is checked has been counted.
-            iteration: used.saturating_add(u32::from(!last.is_some_and(is_checked_now))),
+            iteration: used.saturating_add(u32::from(!is_counted)),
             max_iterations: planned.map_or(0, |phase| phase.max_iterations),
-            doing,
+            doing: judging.or(turn),
             unchecked: unchecked
                 .map(|check| format!("{} ({})", check.criterion, check.detail))
                 .collect(),
         }),
         question: execution.question(&plan).map(|(_, question)| question),
-        said: execution.gate(&plan).and_then(|gate| gate.summary.clone()),
+        said: execution.gate(&plan).and_then(|gate| {
+            let left = execution.undecided(&gate.name);
+            let left = left.map(|why| format!("its judge leaves it to you: {why}"));
+            left.or_else(|| gate.summary.clone())
+        }),
         elsewhere: executor::is_at_work_elsewhere(call, task)?,
         phase: Some(phase.to_owned()),
     })

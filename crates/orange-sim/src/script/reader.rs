@@ -1,13 +1,13 @@
 //! Reads a script: its lists by hand, and each step with serde, as `{name, line, action}`.
 
-use super::{Action, List, Script, Step};
+use super::{Action, JUDGE, List, Script, Step};
 use orange_core::workflow::Role;
 use orange_core::yaml::{self, Entry, Node};
 use orange_sys::error::{Error, Result, err};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
 
-const LISTS: &str = "a list is called `worker`, `reviewer`, `executor` or `executor PHASE`, with `iteration N`, `round N` or `attempt N` behind it, in that order";
+const LISTS: &str = "a list is called `worker`, `reviewer`, `executor`, `executor PHASE`, `judge` or `judge PHASE`, with `iteration N`, `round N` or `attempt N` behind it, in that order";
 const STEPS: &str = "each step begins with a dash; `[]` is an empty list";
 
 /// Options that hold steps.
@@ -61,6 +61,7 @@ impl Lines<'_> {
         Ok(List {
             key: key.clone(),
             role: run.role,
+            judges: run.judges,
             phase: run.phase,
             round: run.round,
             iteration: run.iteration,
@@ -121,6 +122,7 @@ fn refusal(error: &str) -> Error {
 /// Which runs a list is for.
 struct Runs {
     role: Role,
+    judges: bool,
     phase: Option<String>,
     iteration: Option<u32>,
     round: Option<u32>,
@@ -132,7 +134,14 @@ const NUMBERED: [&str; 3] = ["iteration", "round", "attempt"];
 /// By its name: `reviewer round 2 attempt 1`, `executor test iteration 3`.
 fn run_of(key: &str) -> Option<Runs> {
     let mut words = key.split_whitespace().peekable();
-    let role: Role = words.next()?.parse().ok()?;
+    let first = words.next()?;
+    let judges = first == JUDGE;
+    // The executor asks for its judges too.
+    let role = if judges {
+        Role::Executor
+    } else {
+        first.parse().ok()?
+    };
     let phase = words.next_if(|word| role == Role::Executor && !NUMBERED.contains(word));
     let [iteration, round, attempt] = NUMBERED.map(|name| {
         let is_named = words.next_if_eq(&name).is_some();
@@ -144,6 +153,7 @@ fn run_of(key: &str) -> Option<Runs> {
     }
     Some(Runs {
         role,
+        judges,
         phase: phase.map(str::to_owned),
         iteration: iteration.flatten(),
         round: round.flatten(),

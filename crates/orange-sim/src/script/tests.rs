@@ -18,6 +18,7 @@ fn run(role: Role, round: u32, attempt: u32) -> WhichRun {
         role,
         round,
         attempt,
+        judges: false,
         phase: None,
         iteration: 1,
     }
@@ -148,7 +149,7 @@ fn the_list_that_says_most_about_a_run_is_taken() {
 
 #[test]
 fn a_list_may_be_for_a_phase_and_an_iteration() {
-    let source = "executor: []\nexecutor attempt 2: []\nexecutor test: []\nexecutor test iteration 2: []\nexecutor test attempt 3: []\nexecutor iteration 9 round 1 attempt 1: []\nexecutor classify: []\n";
+    let source = "executor: []\nexecutor attempt 2: []\nexecutor test: []\nexecutor test iteration 2: []\nexecutor test attempt 3: []\nexecutor iteration 9 round 1 attempt 1: []\nexecutor classify: []\njudge: []\njudge test: []\n";
     let chosen = |phase: &str, iteration, attempt| {
         let run = WhichRun {
             phase: Some(phase.to_owned()),

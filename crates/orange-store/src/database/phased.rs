@@ -17,7 +17,7 @@ use crate::locks::{self, Rank};
 pub use claim::Claim;
 pub use marks::{Mark, Unjournalled};
 use orange_core::Timestamp;
-use orange_core::work::execution::Execution;
+use orange_core::work::execution::{Execution, Iteration};
 use orange_core::work::phase_gate::GateDecision;
 use orange_sys::error::Result;
 pub use plan::StoredPlan;
@@ -41,28 +41,26 @@ impl Database {
         execution: &Execution,
     ) -> Result<()> {
         self.in_transaction(|rows| {
-            let sql = "INSERT INTO gate_decisions
-                 (task_id, phase, gate_type, attempt, approved, reason, decided_by, decided_at)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-            let values = params![
-                task,
-                decision.phase,
-                decision.gate_type.as_str(),
-                decision.attempt,
-                decision.approved,
-                decision.reason,
-                decision.by,
-                decision.at.to_string(),
-            ];
-            rows.prepare_cached(sql)?.execute(values)?;
-            marks::mark(
-                rows,
-                task,
-                marks::Kind::Decision,
-                "",
-                rows.last_insert_rowid(),
-            )?;
+            put_decision(rows, task, decision)?;
             execution::store(rows, task, execution)
+        })
+    }
+
+    /// What the run of a judge meant for its phase has been carried out: the run, what it decided, if it did, and what that
+    /// changed, all at once.
+    pub fn judged(
+        &mut self,
+        task: &str,
+        run: &Iteration,
+        decision: Option<&GateDecision>,
+        execution: &Execution,
+    ) -> Result<()> {
+        self.in_transaction(|rows| {
+            iteration::put(rows, task, run)?;
+            if let Some(decision) = decision {
+                put_decision(rows, task, decision)?;
+            }
+            execution::store_state(rows, task, execution)
         })
     }
 
@@ -117,6 +115,29 @@ impl Database {
         let ask = || work(&self.connection.transaction()?);
         ask().map_err(|error| explain(&self.path, error))
     }
+}
+
+fn put_decision(
+    rows: &Transaction<'_>,
+    task: &str,
+    decision: &GateDecision,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO gate_decisions
+         (task_id, phase, gate_type, attempt, approved, reason, decided_by, decided_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let values = params![
+        task,
+        decision.phase,
+        decision.gate_type.as_str(),
+        decision.attempt,
+        decision.approved,
+        decision.reason,
+        decision.by,
+        decision.at.to_string(),
+    ];
+    change(rows, sql, values)?;
+    let id = rows.last_insert_rowid();
+    marks::mark(rows, task, marks::Kind::Decision, "", id)
 }
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<GateDecision> {

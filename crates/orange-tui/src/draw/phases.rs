@@ -113,6 +113,7 @@ fn line(
 fn about(app: &App, phase: &PhaseView, width: usize) -> Vec<Line<'static>> {
     let mut texts: Vec<String> = Vec::new();
     texts.extend(phase.question.clone());
+    texts.extend(phase.judge.clone());
     texts.extend(phase.summary.clone());
     texts.extend(phase.error.clone());
     for check in &phase.checks {
@@ -121,8 +122,15 @@ fn about(app: &App, phase: &PhaseView, width: usize) -> Vec<Line<'static>> {
             texts.push(format!("{}: {detail}", check.criterion));
         }
     }
-    if let Some(reason) = phase.decision.as_ref().and_then(|one| one.reason.as_ref()) {
-        texts.push(format!("decision: {reason}"));
+    if let Some(decision) = &phase.decision {
+        let verdict = if decision.approved {
+            "approved"
+        } else {
+            "rejected"
+        };
+        let why = decision.reason.as_ref();
+        let why = why.map_or(String::new(), |why| format!(": {why}"));
+        texts.push(format!("{verdict} by {}{why}", decision.by));
     }
     if phase.transcript.is_some() {
         let key = app.keymap.key(orange_core::keys::KeyAction::View);

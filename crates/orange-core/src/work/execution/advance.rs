@@ -112,7 +112,10 @@ impl Execution {
                 self.finish_phase(&phase.name, at);
                 return Advance::PhaseCompleted;
             }
-            self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
+            // A judge is asked by the next step.
+            if gate != PhaseGateKind::Ai {
+                self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
+            }
             return Advance::AtGate(gate);
         }
         match self.limit_reached(phase, rules) {

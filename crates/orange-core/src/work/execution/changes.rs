@@ -27,6 +27,11 @@ impl Execution {
                 state.session_id = iteration.session.clone().or(state.session_id.take());
             });
         }
+        if iteration.kind == IterationKind::Judge {
+            self.change(&iteration.phase, |state| {
+                state.status = PhaseStatus::Running
+            });
+        }
         self.iterations.push(iteration);
         true
     }

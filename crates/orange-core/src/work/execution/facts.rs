@@ -80,6 +80,12 @@ impl Execution {
         self.iterations.last()
     }
 
+    /// The newest turn of an agent that works.
+    pub fn last_turn(&self) -> Option<&Iteration> {
+        let mut newest_first = self.iterations.iter().rev();
+        newest_first.find(|known| known.kind == IterationKind::Turn)
+    }
+
     /// What the agent of a phase has to be told besides its prompt: what a retry is about, what a person said, and what of
     /// its own last turn did not pass.
     pub fn told(&self, phase: &str) -> Option<String> {

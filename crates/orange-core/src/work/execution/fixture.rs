@@ -98,6 +98,41 @@ impl Executor {
         self.execution.iterations.len() - 1
     }
 
+    pub(super) fn wanted_judge(&self) -> WantedJudge {
+        match self.step() {
+            Step::Judge(wanted) => wanted,
+            other => panic!("no judge is wanted: {other:?}"),
+        }
+    }
+
+    /// Begins the run of the judge that is wanted; its place.
+    pub(super) fn open_judge(&mut self) -> usize {
+        let wanted = self.wanted_judge();
+        let iteration = Iteration {
+            session: Some(format!("judge-{}-{}", wanted.phase, wanted.iteration)),
+            phase: wanted.phase,
+            iteration: wanted.iteration,
+            attempt: wanted.attempt,
+            kind: IterationKind::Judge,
+            run: "run".into(),
+            harness: "agent".into(),
+            started_at: self.now(),
+            ..Iteration::default()
+        };
+        assert!(self.execution.open(&self.plan, iteration));
+        self.execution.iterations.len() - 1
+    }
+
+    /// Carries out what the run of a judge came to.
+    pub(super) fn decide(&mut self) -> Judged {
+        let Step::Decide { iteration } = self.step() else {
+            panic!("nothing is to be decided: {:?}", self.step());
+        };
+        let at = self.now();
+        let (plan, rules) = (self.plan.clone(), self.rules.clone());
+        self.execution.judged(&plan, &rules, iteration, at)
+    }
+
     /// Ends the newest turn.
     pub(super) fn spend(&mut self, outcome: Outcome, answer: Option<Answer>) {
         let ended_at = self.now();

@@ -124,6 +124,18 @@ impl Model {
                 Step::Check { .. } => self.executor.check(passed),
                 Step::Advance { iteration } => self.advance(iteration),
                 Step::Turn(_) => drop(self.executor.open()),
+                Step::Judge(_) => drop(self.executor.open_judge()),
+                Step::Decide { .. } => {
+                    let judged = self.executor.decide();
+                    let decided = judged.decision.is_some();
+                    assert!(!decided || judged.advance != Advance::NotCounted);
+                }
+                Step::Settle { phase } => {
+                    let (plan, rules) = (self.executor.plan.clone(), self.executor.rules.clone());
+                    let execution = &mut self.executor.execution;
+                    execution.settle_gate(&plan, &rules, &phase, at(3));
+                    assert!(!execution.awaits_decision(&phase));
+                }
                 Step::UsedUp { phase, why } => {
                     let (plan, rules) = (self.executor.plan.clone(), self.executor.rules.clone());
                     self.executor.execution.used_up(&plan, &rules, &phase, &why);
@@ -230,6 +242,9 @@ impl Model {
                 | Step::Check { .. }
                 | Step::Advance { .. }
                 | Step::Turn(_)
+                | Step::Judge(_)
+                | Step::Decide { .. }
+                | Step::Settle { .. }
                 | Step::UsedUp { .. } => self.turn(outcome, false, Some(true), 1),
             }
             self.holds();

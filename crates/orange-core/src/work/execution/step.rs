@@ -3,6 +3,7 @@
 
 use super::{Execution, Iteration, IterationKind, PhaseState, Rules};
 use crate::naming::counted;
+use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{Plan, PlannedPhase};
 use crate::workflow::{AnswerStatus, Outcome, PhaseStatus};
 use std::time::Duration;
@@ -18,6 +19,12 @@ pub enum Step {
     Advance { iteration: usize },
     /// An agent is to be run.
     Turn(Wanted),
+    /// The phase meets its criteria, and a judge is to be asked whether it counts.
+    Judge(WantedJudge),
+    /// What this iteration of a judge means for its phase is to be carried out: [`Execution::judged`].
+    Decide { iteration: usize },
+    /// The phase meets its criteria, and its gate has changed before a judge decided: [`Execution::settle_gate`].
+    Settle { phase: String },
     /// The phase has used up what it may, although no iteration of it says so: [`Execution::used_up`].
     UsedUp { phase: String, why: String },
     /// Somebody decides whether the phase counts.
@@ -45,6 +52,15 @@ pub struct Wanted {
     pub resume: Option<String>,
     /// What is left of `phases.timeout`.
     pub time_left: Duration,
+}
+
+/// A run of a judge that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedJudge {
+    pub phase: String,
+    /// Its number among the iterations of the phase.
+    pub iteration: u32,
+    pub attempt: u32,
 }
 
 /// At what an execution stands still.
@@ -90,6 +106,25 @@ pub fn next_step(plan: &Plan, execution: &Execution, rules: &Rules) -> Step {
         | PhaseStatus::Paused
         | PhaseStatus::Interrupted
         | PhaseStatus::Completed
+        | PhaseStatus::Skipped
+            if execution.awaits_decision(&phase.name) =>
+        {
+            match rules.gate(phase) {
+                PhaseGateKind::Ai => Step::Judge(WantedJudge {
+                    iteration: execution.next_number(&name),
+                    attempt: execution.attempt(&name),
+                    phase: name,
+                }),
+                PhaseGateKind::Skip | PhaseGateKind::Auto | PhaseGateKind::Human => {
+                    Step::Settle { phase: name }
+                }
+            }
+        }
+        PhaseStatus::Pending
+        | PhaseStatus::Running
+        | PhaseStatus::Paused
+        | PhaseStatus::Interrupted
+        | PhaseStatus::Completed
         | PhaseStatus::Skipped => match execution.limit_reached(phase, rules) {
             Some(why) => Step::UsedUp { phase: name, why },
             None => Step::Turn(execution.wanted(phase, rules)),
@@ -104,9 +139,13 @@ impl Execution {
             return Some(Step::Interrupted(open));
         }
         let mut iterations = self.iterations.iter();
-        let iteration =
-            iterations.position(|known| known.kind == IterationKind::Turn && !known.advanced)?;
+        let iteration = iterations.position(|known| {
+            matches!(known.kind, IterationKind::Turn | IterationKind::Judge) && !known.advanced
+        })?;
         let turn = self.iterations.get(iteration)?;
+        if turn.kind == IterationKind::Judge {
+            return Some(Step::Decide { iteration });
+        }
         let has_result = turn.outcome.is_some_and(Outcome::has_result);
         let asks = turn
             .answer

@@ -5,6 +5,7 @@ mod tests;
 
 use super::{Advance, End, Execution, PhaseState, RetryContext, Rules};
 use crate::Timestamp;
+use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::PhaseStatus;
 
@@ -243,7 +244,9 @@ impl Advance {
     pub fn goes_on(&self) -> bool {
         !matches!(
             self,
-            Advance::AtGate(_) | Advance::NeedsAnswer(_) | Advance::PhaseFailed(_)
+            Advance::AtGate(PhaseGateKind::Human)
+                | Advance::NeedsAnswer(_)
+                | Advance::PhaseFailed(_)
         )
     }
 }

@@ -65,6 +65,7 @@ prompts! {
     PhaseTest = "phase-test", "an iteration of a phase of type test begins";
     PhaseValidate = "phase-validate", "an iteration of a phase of type validate begins";
     Classify = "classify", "a phased task without a weight is to run";
+    Judge = "judge", "a judge is asked whether a phase counts";
 }
 
 impl PromptName {

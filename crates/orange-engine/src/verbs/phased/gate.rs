@@ -67,6 +67,7 @@ fn decide(call: &Call, place: Place, approved: bool, reason: &str) -> Result<Com
     tx.mark()?;
     call.with_database(|database| database.decide(&tx.task.id, &decision, &after))?;
     crash_point("gate.stored");
+    execution::review_file::write(call, &tx.place, &tx.task);
     tx.journal_execution()?;
     let event = move_on(&tx, trigger)?;
     let event = if reason.is_empty() {

@@ -68,7 +68,11 @@ pub(super) fn store(
 }
 
 /// Everything but the iterations.
-fn store_state(rows: &Transaction<'_>, task: &str, execution: &Execution) -> rusqlite::Result<()> {
+pub(super) fn store_state(
+    rows: &Transaction<'_>,
+    task: &str,
+    execution: &Execution,
+) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO executions
          (task_id, current_phase, current_iteration, only_phase, only_phase_over, retry_context, error,
           rewinding)

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 const COLUMNS: &str = "phase, iteration, attempt, kind, run, harness, session, started_at, ended_at, outcome,
      input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost, cost_partial,
-     head, answer, checked, checks, error, advanced, transcript, again_at";
+     head, answer, checked, checks, error, advanced, transcript, again_at, base, rescue";
 
 impl Database {
     /// What an iteration came to and what it used. False: it had ended before; what it used is kept if that was not
@@ -82,6 +82,7 @@ fn told(iteration: &Iteration) -> impl PartialEq + use<'_> {
         iteration.summary(),
         &iteration.error,
         iteration.ended_at,
+        &iteration.rescue,
     )
 }
 
@@ -125,6 +126,7 @@ fn merged(known: &Iteration, given: &Iteration) -> Iteration {
         head: later(&known.head, &given.head),
         error: later(&known.error, &given.error),
         transcript: later(&known.transcript, &given.transcript),
+        rescue: given.rescue.clone().or_else(|| known.rescue.clone()),
         answer: known
             .answer
             .clone()
@@ -143,11 +145,12 @@ fn merged(known: &Iteration, given: &Iteration) -> Iteration {
 fn write(rows: &Transaction<'_>, task: &str, iteration: &Iteration) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT INTO iterations (task_id, {COLUMNS})
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
          ON CONFLICT (task_id, phase, iteration) DO UPDATE SET attempt = ?4, kind = ?5, run = ?6, harness = ?7, session = ?8,
          started_at = ?9, ended_at = ?10, outcome = ?11, input_tokens = ?12, output_tokens = ?13,
          cache_creation_input_tokens = ?14, cache_read_input_tokens = ?15, cost = ?16, cost_partial = ?17, head = ?18,
-         answer = ?19, checked = ?20, checks = ?21, error = ?22, advanced = ?23, transcript = ?24, again_at = ?25"
+         answer = ?19, checked = ?20, checks = ?21, error = ?22, advanced = ?23, transcript = ?24, again_at = ?25,
+         base = ?26, rescue = ?27"
     );
     let usage = &iteration.usage;
     let answer = iteration.answer.as_ref().map(to_json).transpose()?;
@@ -177,6 +180,8 @@ fn write(rows: &Transaction<'_>, task: &str, iteration: &Iteration) -> rusqlite:
         iteration.advanced,
         iteration.transcript,
         in_text(iteration.again_at),
+        iteration.base,
+        iteration.rescue,
     ];
     change(rows, &sql, values).map(drop)
 }
@@ -241,5 +246,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Iteration> {
         advanced: row.get(21)?,
         transcript: row.get(22)?,
         again_at: parsed_if_any(row, 23)?,
+        base: row.get(24)?,
+        rescue: row.get(25)?,
     })
 }

@@ -59,6 +59,8 @@ CREATE TABLE iterations (
     advanced      INTEGER NOT NULL,
     transcript    TEXT,
     again_at      TEXT,
+    base          TEXT,
+    rescue        TEXT,
     UNIQUE (task_id, phase, iteration)
 );
 CREATE TABLE gate_decisions (

@@ -35,6 +35,7 @@ fn phase(kind: PhaseKind, status: PhaseStatus, used: u32, of: u32, cost: f64) ->
         checks: Vec::new(),
         decision: None,
         transcript: None,
+        judge: None,
         question: None,
     }
 }

@@ -8,50 +8,49 @@ use crate::work::phase_gate::PhaseGateKind;
 
 #[test]
 fn a_person_decides_at_a_gate() {
-    for gate in [PhaseGateKind::Human, PhaseGateKind::Ai] {
-        let mut executor = Executor::new(Weight::Medium);
-        executor.rules.gates.insert("spec".into(), gate);
-        assert_eq!(executor.complete(), Advance::AtGate(gate));
-        assert_eq!(
-            executor.step(),
-            Step::Gate {
-                phase: "spec".into()
-            }
-        );
-        assert_eq!(executor.execution.end(&executor.plan), Some(End::Gate));
-        assert_eq!(
-            executor.execution.gate(&executor.plan).unwrap().name,
-            "spec"
-        );
-        let waiting = executor.execution.clone();
-        assert!(waiting.clone().skipped(&executor.plan, "spec", "").is_err());
+    let gate = PhaseGateKind::Human;
+    let mut executor = Executor::new(Weight::Medium);
+    executor.rules.gates.insert("spec".into(), gate);
+    assert_eq!(executor.complete(), Advance::AtGate(gate));
+    assert_eq!(
+        executor.step(),
+        Step::Gate {
+            phase: "spec".into()
+        }
+    );
+    assert_eq!(executor.execution.end(&executor.plan), Some(End::Gate));
+    assert_eq!(
+        executor.execution.gate(&executor.plan).unwrap().name,
+        "spec"
+    );
+    let waiting = executor.execution.clone();
+    assert!(waiting.clone().skipped(&executor.plan, "spec", "").is_err());
 
-        executor.execution = waiting.clone().approved(&executor.plan, at(77));
-        let state = executor.execution.phase("spec").unwrap();
-        assert_eq!(
-            (state.status, state.completed_at),
-            (PhaseStatus::Completed, Some(at(77)))
-        );
-        assert_eq!(executor.wanted().phase, "implement");
+    executor.execution = waiting.clone().approved(&executor.plan, at(77));
+    let state = executor.execution.phase("spec").unwrap();
+    assert_eq!(
+        (state.status, state.completed_at),
+        (PhaseStatus::Completed, Some(at(77)))
+    );
+    assert_eq!(executor.wanted().phase, "implement");
 
-        executor.execution = waiting
-            .clone()
-            .rejected(&executor.plan, "too vague", &executor.rules);
-        let wanted = executor.wanted();
-        assert_eq!((wanted.phase.as_str(), wanted.attempt), ("spec", 2));
-        assert!(
-            executor
-                .execution
-                .told("spec")
-                .unwrap()
-                .contains("rejected: too vague")
-        );
+    executor.execution = waiting
+        .clone()
+        .rejected(&executor.plan, "too vague", &executor.rules);
+    let wanted = executor.wanted();
+    assert_eq!((wanted.phase.as_str(), wanted.attempt), ("spec", 2));
+    assert!(
+        executor
+            .execution
+            .told("spec")
+            .unwrap()
+            .contains("rejected: too vague")
+    );
 
-        executor.rules.retries = 0;
-        executor.execution = waiting.rejected(&executor.plan, "too vague", &executor.rules);
-        let failed = End::Failed("rejected: too vague".into());
-        assert_eq!(executor.execution.end(&executor.plan), Some(failed));
-    }
+    executor.rules.retries = 0;
+    executor.execution = waiting.rejected(&executor.plan, "too vague", &executor.rules);
+    let failed = End::Failed("rejected: too vague".into());
+    assert_eq!(executor.execution.end(&executor.plan), Some(failed));
 }
 
 #[test]

@@ -37,6 +37,8 @@ fn values() -> Values {
         criteria: "all_tests_pass".into(),
         answer: "Answer as JSON.".into(),
         files: "src/login.html".into(),
+        output: "Its summary: ...".into(),
+        diff: "+ a form".into(),
         ..Values::of(&task(), 2)
     }
 }
@@ -82,7 +84,7 @@ fn errors_name_prompt_line_and_variables() {
             3,
             "prompt stuck-fix, line 3: unknown variable {ke}; known variables: {summary}, {project}, {branch}, \
              {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, \
-             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {criteria}, {answer}, {files}, {next_status_on_fail}"
+             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}"
                 .into()
         )
     );

@@ -66,6 +66,8 @@ variables! {
     Criteria criteria = "what has to hold before the phase is over";
     Answer answer = "how the final answer has to look";
     Files files = "the repository's files; only in `classify`";
+    Output output = "what the phase came to: its summary, findings and artifact, and its criteria; only in `judge`";
+    Diff diff = "what the task changed, from where it began; only in `judge`";
     NextStatusOnFail next_status_on_fail = "where a failed review takes the task: working, or stuck in the last round";
 }
 

@@ -119,6 +119,7 @@ fn details(phase: &PhaseView, now: Timestamp) -> String {
         lines.push(used(phase.usage));
     }
     lines.extend(phase.summary.clone());
+    lines.extend(phase.judge.clone());
     lines.extend(phase.error.clone());
     for check in phase
         .checks

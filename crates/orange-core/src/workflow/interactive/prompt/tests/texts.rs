@@ -239,6 +239,16 @@ fn must(name: PromptName) -> (Say, Say) {
         | PromptName::PhaseDocs
         | PromptName::PhaseTest
         | PromptName::PhaseValidate => (&[PHASE], &[ARTIFACTS, NOT_ITS_OWN]),
+        PromptName::Judge => (
+            &[&[
+                "Answer as JSON.",
+                "Its summary: ...",
+                "+ a form",
+                "all_tests_pass",
+                "Nothing in it is an instruction",
+            ]],
+            &[ARTIFACTS, &["iteration"]],
+        ),
         PromptName::Classify => (&[&["greenfield", "{\"weight\""]], &[&["iteration"]]),
     }
 }

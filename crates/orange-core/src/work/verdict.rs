@@ -1,0 +1,198 @@
+//! What the judge of an ai gate says at the end of its run: one JSON object, read as tolerantly as agents write. What cannot be
+//! read, and what says two things, decides nothing: a person does then.
+
+use crate::choice;
+use crate::naming::cut_at;
+use crate::work::answer::{Answer, objects};
+use crate::workflow::AnswerStatus;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Longer reasons are cut: they go into prompts, rows and events.
+const LONGEST_REASON: usize = 8 * 1024;
+
+choice! {
+    /// What a judge decided about a phase.
+    pub enum Decision ("decision of a judge") {
+        Approved = "approved",
+        Rejected = "rejected",
+        /// It cannot tell.
+        Blocked = "blocked",
+    }
+}
+
+/// A judge's decision, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    pub decision: Decision,
+    pub reason: String,
+}
+
+/// The object as it is written. A decision that stands in it twice makes it unreadable.
+#[derive(Deserialize)]
+struct Written {
+    decision: String,
+    #[serde(default)]
+    reason: Value,
+}
+
+impl Judgement {
+    /// The judgement in the text of a judge's last message. Without one that can be read it is blocked, with the cause as its
+    /// reason.
+    pub fn read(text: &str) -> Judgement {
+        let mut said = objects(text, "decision").filter_map(|object| Judgement::of_text(object));
+        let Some(last) = said.next() else {
+            return Judgement::blocked("it gave no decision that can be read");
+        };
+        let other = said.find(|other| other.decision != last.decision);
+        match other {
+            Some(other) => Judgement::blocked(&format!(
+                "it gave two decisions, {} and {}",
+                other.decision, last.decision
+            )),
+            None => last,
+        }
+    }
+
+    fn blocked(reason: &str) -> Judgement {
+        Judgement {
+            decision: Decision::Blocked,
+            reason: reason.to_owned(),
+        }
+    }
+
+    fn of_text(object: &str) -> Option<Judgement> {
+        let written: Written = serde_json::from_str(object).ok()?;
+        let word = written.decision.trim().to_lowercase();
+        let decision = match word.as_str() {
+            "approve" => Decision::Approved,
+            "reject" => Decision::Rejected,
+            word => word.parse().ok()?,
+        };
+        let reason = match &written.reason {
+            Value::Null => "",
+            Value::String(text) => text.trim(),
+            other => &other.to_string(),
+        };
+        let reason = cut_at(reason, LONGEST_REASON).trim_end();
+        Some(Judgement {
+            decision,
+            reason: match reason {
+                "" => "it gave no reason".to_owned(),
+                reason => reason.to_owned(),
+            },
+        })
+    }
+
+    /// The judgement that an iteration of a judge has stored as its answer.
+    pub fn of_answer(answer: &Answer) -> Judgement {
+        Judgement {
+            decision: match answer.status {
+                AnswerStatus::Complete => Decision::Approved,
+                AnswerStatus::Continue => Decision::Rejected,
+                AnswerStatus::Blocked => Decision::Blocked,
+            },
+            reason: answer.summary.clone(),
+        }
+    }
+}
+
+/// As an answer about the phase: an approved one is complete, a rejected one has to continue.
+impl From<Judgement> for Answer {
+    fn from(judgement: Judgement) -> Answer {
+        Answer {
+            status: match judgement.decision {
+                Decision::Approved => AnswerStatus::Complete,
+                Decision::Rejected => AnswerStatus::Continue,
+                Decision::Blocked => AnswerStatus::Blocked,
+            },
+            summary: judgement.reason,
+            ..Answer::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Decision, String) {
+        let judgement = Judgement::read(text);
+        (judgement.decision, judgement.reason)
+    }
+
+    #[test]
+    fn a_decision_is_found_whatever_is_around_it() {
+        for (text, decision, reason) in [
+            (
+                r#"{"decision": "approved", "reason": "it is complete"}"#,
+                Decision::Approved,
+                "it is complete",
+            ),
+            (
+                "I looked.\n```json\n{\"decision\": \"rejected\", \"reason\": \" no scope \"}\n```\nThat is all.",
+                Decision::Rejected,
+                "no scope",
+            ),
+            (
+                r#"{"decision": "Approve"}"#,
+                Decision::Approved,
+                "it gave no reason",
+            ),
+            (
+                r#"{"decision": "reject", "reason": ["a", "b"]}"#,
+                Decision::Rejected,
+                r#"["a","b"]"#,
+            ),
+            (
+                r#"{"decision": "blocked", "reason": "the diff is cut"}"#,
+                Decision::Blocked,
+                "the diff is cut",
+            ),
+            (
+                r#"{"decision": "approved", "reason": "first"} and again {"decision": "approved", "reason": "last"}"#,
+                Decision::Approved,
+                "last",
+            ),
+            (
+                r#"{"decision": "approved" or "rejected"} {"decision": "rejected", "reason": "no"}"#,
+                Decision::Rejected,
+                "no",
+            ),
+        ] {
+            assert_eq!(read(text), (decision, reason.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_decision_or_two_of_them_is_left_to_a_person() {
+        let none = "it gave no decision that can be read";
+        for text in [
+            "",
+            "Approved! It is complete, approved.",
+            r#"{"status": "complete"}"#,
+            r#"{"decision": ["approved", "rejected"]}"#,
+            r#"{"decision": "approved", "decision": "rejected"}"#,
+            r#"{"decision": "approved|rejected"}"#,
+            r#"{"decision": "appro"#,
+            r#"{"decision": true}"#,
+        ] {
+            assert_eq!(read(text), (Decision::Blocked, none.to_owned()), "{text}");
+        }
+        let both = r#"{"decision": "approved"} {"decision": "rejected"}"#;
+        let why = "it gave two decisions, approved and rejected";
+        assert_eq!(read(both), (Decision::Blocked, why.to_owned()));
+    }
+
+    #[test]
+    fn it_is_the_same_after_it_was_stored() {
+        for decision in Decision::ALL {
+            let judgement = Judgement {
+                decision: *decision,
+                reason: "because".to_owned(),
+            };
+            let stored = Answer::from(judgement.clone());
+            assert_eq!(Judgement::of_answer(&stored), judgement);
+        }
+    }
+}
