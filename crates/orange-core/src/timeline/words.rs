@@ -13,7 +13,7 @@ use crate::naming::{counted, short_commit};
 use crate::reconcile::begins_anew;
 use crate::runs::State;
 use crate::task::{FieldMap, Status, Weight as TaskWeight};
-use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
+use crate::work::execution::{IterationKind, PhaseStatus};
 use crate::work::spec::SpecSource;
 use crate::workflow::Role;
 use crate::{Text, text};
@@ -210,12 +210,8 @@ fn iteration(note: &IterationNote<'_>) -> String {
 
 /// `iteration 2 of implement: continue, $0.12: the parser is done`
 fn iteration_ended(note: &IterationNote<'_>, reason: Option<&str>) -> String {
-    let came_to = match (note.kind, note.outcome) {
-        (Some(IterationKind::Judge), Some(Outcome::Completed)) => "approved",
-        (Some(IterationKind::Judge), Some(Outcome::Continue)) => "rejected",
-        (Some(IterationKind::Judge), Some(Outcome::Blocked)) => "left to you",
-        (_, outcome) => outcome.map_or("?", Outcome::as_str),
-    };
+    let kind = note.kind.unwrap_or_default();
+    let came_to = note.outcome.map_or("?", |outcome| kind.words_of(outcome));
     let mut words = format!("{}: {came_to}", iteration(note));
     if let Some(usage) = note.usage.filter(|usage| !usage.is_empty()) {
         words.push_str(&format!(", {}", usage.in_brief()));
@@ -225,8 +221,7 @@ fn iteration_ended(note: &IterationNote<'_>, reason: Option<&str>) -> String {
     }
     if let Some(rescue) = note.rescue {
         words.push_str(&format!(
-            "; what it changed was taken back (rescue {})",
-            plain(rescue)
+            "; what it changed was taken back (rescue {rescue})"
         ));
     }
     words

@@ -45,6 +45,18 @@ choice! {
     }
 }
 
+impl IterationKind {
+    /// What an iteration of this kind came to, in words.
+    pub fn words_of(self, outcome: Outcome) -> &'static str {
+        match (self, outcome) {
+            (IterationKind::Judge, Outcome::Completed) => "approved",
+            (IterationKind::Judge, Outcome::Continue) => "rejected",
+            (IterationKind::Judge, Outcome::Blocked) => "left to a person",
+            _ => outcome.as_str(),
+        }
+    }
+}
+
 /// What is stored of the execution of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

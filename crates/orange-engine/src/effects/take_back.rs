@@ -18,7 +18,7 @@ use orange_core::work::execution::Iteration;
 use orange_sys::crash_points::crash_point;
 use std::path::Path;
 
-/// Puts the slot of a task and its branch back to a commit; the rescue that holds what was there, if anything was.
+/// Puts the slot of a task and its branch back to a commit; the rescues that hold what was there, if anything was.
 pub(crate) fn take_back(
     call: &Call,
     task: &Task,
@@ -38,16 +38,15 @@ pub(crate) fn take_back(
         "before changes of a review were taken back, to {}",
         short(base)
     );
-    let mut rescue = match tip == base {
-        true => None,
-        false => Some(save_commits(call, task, &project, &tip, base, &reason)?),
-    };
+    let mut rescues = Vec::new();
+    if tip != base {
+        rescues.push(save_commits(call, task, &project, &tip, base, &reason)?);
+    }
     let lock = SlotLock::take(&call.store, slot)?;
     let tidied = lock.handed_on(|| tidy(call, &task.id, &folder, base, &reason))?;
     let saved = tidied.saved.as_deref();
     let saved = saved.and_then(|reference| reference.rsplit('/').next());
-    // The later one holds the commits too.
-    rescue = saved.map(str::to_owned).or(rescue);
+    rescues.extend(saved.map(str::to_owned));
     if let Some(why) = tidied.kept {
         return Err(err!(
             Failed,
@@ -59,7 +58,7 @@ pub(crate) fn take_back(
     move_branch(call, &project, branch, &tip, base)?;
     crash_point("review.moved");
     worktree::switch(&folder, branch)?;
-    Ok(rescue)
+    Ok((!rescues.is_empty()).then(|| rescues.join(", ")))
 }
 
 fn is_untouched(folder: &Path, branch: &str, tip: &str, base: &str) -> Result<bool> {

@@ -6,6 +6,7 @@ use crate::error::{IoContext, Result};
 use crate::execution;
 use crate::store::{Place, private};
 use orange_core::task::Task;
+use orange_core::work::plan::{PhaseKind, PlannedPhase};
 use orange_core::work::review::review;
 use std::fs;
 use std::io::Write;
@@ -26,6 +27,10 @@ fn try_write(call: &Call, place: &Place, task: &Task) -> Result<()> {
     let Some(plan) = execution::plan(call, task)? else {
         return Ok(());
     };
+    let is_review = |phase: &PlannedPhase| phase.kind == PhaseKind::Review;
+    if !plan.phases.iter().any(is_review) {
+        return Ok(());
+    }
     let execution = execution::execution(call, task)?;
     let decisions = call.with_existing_database(|database| database.decisions(&task.id))?;
     let decisions = decisions.unwrap_or_default();

@@ -86,6 +86,7 @@ pub(super) fn ask(
         (outcome, judgement.into())
     });
     iteration.ended_at = Some(this.call.now());
+    crash_point("judge.answered");
     turn::keep(this, &iteration)?;
     crash_point("judge.spent");
     Ok(end)

@@ -235,6 +235,7 @@ fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
         (PhaseStatus::Blocked, Some(Outcome::Blocked)) => "no (waiting for an answer)".to_owned(),
         (PhaseStatus::Blocked, _) => "yes (waiting at its gate)".to_owned(),
         (PhaseStatus::Failed, _) => "no (the phase failed)".to_owned(),
+        (PhaseStatus::Running, Some(Outcome::Completed)) => "yes (its judge is asked)".to_owned(),
         (_, Some(Outcome::TimedOut | Outcome::Failed | Outcome::Service)) => {
             format!("no ({})", error())
         }

@@ -3,6 +3,7 @@
 
 use crate::agents::Agents;
 use crate::env::TestTask;
+use crate::phased_reviews::{CHANGES, is_taken_back, reviewed};
 use crate::phased_runs::phased;
 use crate::phased_specs::WHOLE;
 use orange_engine::runs::ProcessId;
@@ -42,9 +43,15 @@ fn executors_die(env: &Agents, point: Option<&str>) {
 /// Runs a task whose executor kills itself at this point; it is dead afterwards, and nobody has looked.
 fn executed_until(env: &Agents, point: &str) -> TestTask {
     let task = phased(env, "small", COUNTS, &[]);
+    dies_at(env, &task, point);
+    task
+}
+
+/// Runs this task so.
+fn dies_at(env: &Agents, task: &TestTask, point: &str) {
     executors_die(env, Some(point));
     env.orange(["run", &task.key]).ok();
-    let executor = ProcessId::of(env.run_agent(&task, "executor"));
+    let executor = ProcessId::of(env.run_agent(task, "executor"));
     // One that is dead may stay a zombie for as long as its parent likes.
     env.until("its executor is dead", || {
         executor
@@ -52,7 +59,6 @@ fn executed_until(env: &Agents, point: &str) -> TestTask {
             .is_none_or(|executor| !executor.is_alive())
     });
     executors_die(env, None);
-    task
 }
 
 #[track_caller]
@@ -346,4 +352,63 @@ fn an_executor_that_dies_after_it_stored_a_specification_checks_it_again() {
         (&spec["status"], &spec["iterations"]),
         (&"completed".into(), &1.into())
     );
+}
+
+#[test]
+fn a_judge_whose_executor_dies_is_asked_once_more_or_has_decided() {
+    for (point, asked) in [
+        ("judge.opened", 1),
+        ("judge.spent", 1),
+        ("judge.decided", 1),
+        // It has answered, and nobody has kept that.
+        ("judge.answered", 2),
+    ] {
+        let env = Agents::new();
+        let judge = "\
+judge implement:
+  - use: {input: 100, output: 10}
+  - run: echo judge >>ROOT/judges
+  - say: '{{\"decision\": \"approved\", \"reason\": \"it is whole\"}}'
+";
+        let script = format!("{COUNTS}{judge}");
+        let harness = env.script("judge", &script);
+        let options = ["--gate", "implement=ai", "--review-harness", &harness];
+        let task = phased(&env, "small", &script, &options);
+        dies_at(&env, &task, point);
+        println!("killed at {point}");
+        env.look();
+        assert_eq!(env.status(&task), "paused", "{point}");
+        goes_on(&env, &task);
+        let cost = 34 + 100 * asked;
+        is_completed(&env, &task, "implement\ntest\n", cost);
+        let judges = fs::read_to_string(env.root().join("judges")).unwrap();
+        assert_eq!(judges.lines().count() as u64, asked, "{point}");
+        assert_eq!(env.count(&task, "gate.decided"), 1, "{point}");
+        let decided = &env.show(&task)["execution"]["gates"];
+        assert_eq!(decided.as_array().unwrap().len(), 1, "{decided}");
+    }
+}
+
+#[test]
+fn what_a_review_changed_is_taken_back_whoever_dies() {
+    for point in [
+        "execution.opened:2",
+        "execution.spent:2",
+        "review.saved",
+        "review.cleaned",
+        "review.moved",
+        "execution.committed:2",
+    ] {
+        let env = Agents::new();
+        let task = reviewed(&env, CHANGES);
+        dies_at(&env, &task, point);
+        println!("killed at {point}");
+        env.look();
+        slots_are_free(&env);
+        is_taken_back(&env, &task);
+        goes_on(&env, &task);
+        env.until_status(&task, "completed");
+        is_taken_back(&env, &task);
+        env.orange(["doctor"]).says("nothing was left behind");
+    }
 }

@@ -114,7 +114,7 @@ impl Execution {
             }
             // A judge is asked by the next step.
             if gate != PhaseGateKind::Ai {
-                self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
+                self.stand_at_gate(&phase.name);
             }
             return Advance::AtGate(gate);
         }
@@ -136,6 +136,14 @@ impl Execution {
         });
         self.note_only_phase(phase);
         self.error = None;
+    }
+
+    /// A person decides whether the phase counts; why it failed before is over.
+    pub(super) fn stand_at_gate(&mut self, phase: &str) {
+        self.change(phase, |state| {
+            state.status = PhaseStatus::Blocked;
+            state.error = None;
+        });
     }
 
     pub(super) fn note_only_phase(&mut self, phase: &str) {

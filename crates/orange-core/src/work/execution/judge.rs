@@ -101,7 +101,7 @@ impl Execution {
         let judgement = run.judgement();
         let judgement = judgement.filter(|judgement| judgement.decision != Decision::Blocked);
         let Some(judgement) = judgement else {
-            self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
+            self.stand_at_gate(&phase.name);
             return Judged {
                 advance: Advance::AtGate(PhaseGateKind::Human),
                 decision: None,
@@ -147,7 +147,7 @@ impl Execution {
             return Advance::PhaseCompleted;
         }
         if gate == PhaseGateKind::Human {
-            self.change(phase, |state| state.status = PhaseStatus::Blocked);
+            self.stand_at_gate(phase);
         }
         Advance::AtGate(gate)
     }

@@ -185,7 +185,7 @@ fn list(task: &Task, found: &[Transcript]) -> String {
         let about = transcript.about.as_deref();
         let began = about.map(|about| time_of_day(about.started_at));
         let outcome = about.map(|about| match about.outcome {
-            Some(outcome) => outcome.as_str(),
+            Some(outcome) => about.kind.words_of(outcome),
             None => "open",
         });
         table.row([
