@@ -84,7 +84,8 @@ actions! {
     Respawn respawn(task: TaskName, message: bool),
     RespawnWith respawn_with(task: TaskName, text: String),
     Restore restore(task: TaskName),
-    Resume resume(task: TaskName),
+    /// With force although a budget is spent.
+    Resume resume(task: TaskName, force: bool),
     Retry retry(task: TaskName),
     RetryHooks retry_hooks(task: TaskName),
     /// The person chooses the phase.

@@ -37,7 +37,9 @@ pub use reference::{reference, template};
 pub use schema::schema;
 pub use setting::{Kind, Repository, Setting};
 use std::time::Duration;
-pub use table::{AgentsConfig, Config, PhasesConfig, TasksConfig, WeightsConfig, WorkspaceConfig};
+pub use table::{
+    AgentsConfig, BudgetConfig, Config, PhasesConfig, TasksConfig, WeightsConfig, WorkspaceConfig,
+};
 pub use values::time_span;
 
 /// What a setup or teardown command may take unless somebody says otherwise.

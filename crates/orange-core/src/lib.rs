@@ -8,6 +8,7 @@ pub mod attention;
 pub mod body_merge;
 pub mod choice;
 pub mod config;
+pub mod cost;
 pub mod display;
 pub mod gate;
 pub mod graph;

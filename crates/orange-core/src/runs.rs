@@ -13,6 +13,8 @@ pub struct Run {
     pub id: String,
     pub role: Role,
     pub harness: String,
+    /// What was asked for, where it was.
+    pub model: Option<String>,
     pub started: Timestamp,
     pub end: Option<RunEnd>,
     /// What the harness calls the conversation, by which it can be resumed.
@@ -156,6 +158,7 @@ fn spawned(start: &AgentSpawned<'_>, at: Timestamp) -> Option<Run> {
         id: start.run?.to_owned(),
         role: start.role?,
         harness: start.harness.unwrap_or_default().to_owned(),
+        model: start.model.map(str::to_owned),
         started: at,
         end: None,
         conversation: start.conversation.map(str::to_owned),

@@ -72,6 +72,21 @@ impl Usage {
         }
     }
 
+    /// What came after `before` of the same conversation.
+    #[must_use]
+    pub fn since(self, before: Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_sub(before.input),
+            output: self.output.saturating_sub(before.output),
+            cache_read: self.cache_read.saturating_sub(before.cache_read),
+            cache_write: self.cache_write.saturating_sub(before.cache_write),
+            cost: self
+                .cost
+                .map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
+            cost_partial: self.cost_partial,
+        }
+    }
+
     /// The same conversation after another turn. Its later figures are those of all of it; a cost that is not told any
     /// more was at least what it was before.
     fn followed_by(self, later: Usage) -> Usage {

@@ -3,6 +3,7 @@
 //! store keeps. Read `plan.rs`, `execution.rs` and `execution/step.rs` first.
 
 pub mod answer;
+pub mod budget;
 pub mod criterion;
 pub mod execution;
 pub mod phase_gate;

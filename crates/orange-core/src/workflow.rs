@@ -155,6 +155,7 @@ impl Trigger {
     pub const NEEDS_ANSWER: Trigger = Trigger("the agent needs an answer");
     pub const ORPHAN: Trigger = Trigger("orphan");
     pub const SIGTERM: Trigger = Trigger("SIGTERM");
+    pub const BUDGET_SPENT: Trigger = Trigger("budget spent");
     pub const PHASE_ALONE: Trigger = Trigger("run --phase is over");
     pub const START_FAILED: Trigger = Trigger("start failed");
     pub const NO_HARNESS: Trigger = Trigger("harness missing or logged out");

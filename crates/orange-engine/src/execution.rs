@@ -7,6 +7,7 @@ pub(crate) mod review_file;
 pub(crate) mod rules;
 pub(crate) mod spec;
 
+use crate::budget;
 use crate::call::Call;
 use crate::error::{Code, Result, err};
 use crate::store::Place;
@@ -113,6 +114,11 @@ pub(crate) fn pause_open(call: &Call, task: &Task) -> Result<()> {
     change(call, task, |execution| execution.paused(call.now()))
 }
 
+/// Notes whether a person lets the task go on although a budget is spent.
+pub(crate) fn force_budget(call: &Call, task: &Task, forced: bool) -> Result<()> {
+    change(call, task, |execution| execution.over_budget = forced)
+}
+
 /// Notes that nobody can commit what the last turn left. Its agent may have said that it is complete: it is done again.
 pub(crate) fn fail_uncommitted(call: &Call, task: &Task, why: &str) -> Result<()> {
     call.with_database(|database| database.not_committed(&task.id, why))
@@ -173,8 +179,10 @@ pub(crate) fn facts(
     };
     for condition in conditions {
         let met = match condition {
-            // Nobody can set a budget yet.
-            Condition::BudgetFree => Ok(()),
+            Condition::BudgetFree => match budget::spent(call, &execution)? {
+                Some(spent) => Err(spent.in_words()),
+                None => Ok(()),
+            },
             Condition::PhasesOver => demand(
                 end == Some(End::Completed),
                 "not every phase is completed or skipped",

@@ -4,8 +4,10 @@
 pub mod access;
 pub mod allow_rules;
 pub mod background;
+mod budget;
 pub mod call;
 pub mod checks;
+mod costs;
 pub mod disk;
 mod effects;
 pub mod event_log;

@@ -3,6 +3,7 @@
 //! other kind of run.
 
 mod after_turn;
+mod budget;
 pub mod classify;
 mod criteria;
 pub mod dry_run;

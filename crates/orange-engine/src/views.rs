@@ -4,6 +4,7 @@
 pub mod agents;
 pub mod changes;
 pub mod concerns;
+pub mod cost;
 pub mod counts;
 pub mod dashboard;
 pub mod deps;

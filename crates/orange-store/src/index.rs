@@ -2,6 +2,7 @@
 //! whatever is missing, corrupt, locked or of another version is rebuilt from the task folders.
 
 mod connections;
+mod costs;
 pub mod counts;
 mod diff_stats;
 mod line;
@@ -15,9 +16,11 @@ mod tests;
 
 use crate::{Store, private, write_ahead};
 use connections::{Connections, Database, Opened, new_in_memory};
+pub use costs::{KnownRunCost, TaskTitle};
 pub use diff_stats::DiffStat;
 pub use diff_stats::KeptStat;
 use orange_core::attention::attention;
+use orange_core::cost::RunCost;
 use orange_core::evidence::Evidence;
 use orange_core::history::History;
 use orange_core::id::Key;
@@ -68,6 +71,8 @@ pub struct Noted {
     pub reviewed: Option<String>,
     /// What its agents used.
     pub spending: Spending,
+    /// The same for each run, unless no run ever told.
+    pub costs: Vec<RunCost>,
 }
 
 impl Noted {
@@ -78,6 +83,10 @@ impl Noted {
             attention: attention(history),
             check: open.and_then(last_check),
             reviewed: open.and_then(|history| Evidence::of(history).review?.head),
+            costs: match spending.is_empty() {
+                true => Vec::new(),
+                false => RunCost::of(history),
+            },
             spending: match spending.is_empty() {
                 true => Spending::default(),
                 false => spending,

@@ -158,6 +158,9 @@ fn header(app: &App, width: usize) -> Paragraph<'static> {
     if overview.queued > 0 {
         add(format!("{} queued", overview.queued), plain);
     }
+    if let Some(cost) = overview.today.and_then(|usage| usage.cost_in_words()) {
+        add(format!("{cost} today"), plain);
+    }
     add(app.monitor.to_owned(), app.theme.dim());
     if overview.older > 0 {
         add(counted(overview.older, "older task"), app.theme.dim());

@@ -3,8 +3,8 @@
 mod suggestions;
 
 use crate::commands::{
-    agent, completions, config, dashboard, demo, doctor, gc, harness, headless, help, inbox, log,
-    man, permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
+    agent, completions, config, cost, dashboard, demo, doctor, gc, harness, headless, help, inbox,
+    log, man, permissions, project, prompt, search, sim, status, task, watch, workflow, workspace,
 };
 use crate::completion::assignments;
 use crate::help::{groups, of_tasks};
@@ -151,6 +151,7 @@ pub(crate) enum Command {
     Search(search::SearchArgs),
     Log(log::LogArgs),
     Status(status::StatusArgs),
+    Cost(cost::CostArgs),
     Headless(headless::HeadlessArgs),
     Demo(demo::DemoArgs),
     Sim(sim::SimArgs),

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod cost;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -71,6 +72,7 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         Command::Gc(args) => gc::run(&open()?, &args),
         Command::Harness(command) => harness::run(&open()?, &command),
         Command::Headless(args) => headless::run(&open()?, &args),
+        Command::Cost(args) => cost::run(&open()?, &args),
         Command::Search(args) => search::run(&open()?, &args),
         Command::New(args) => task::create::run_new(&open()?, *args),
         Command::Log(args) => log::run(&open()?, &args),
@@ -96,6 +98,7 @@ fn only_reads(command: &Command) -> bool {
         Command::Ls(_)
         | Command::Inbox(_)
         | Command::Search(_)
+        | Command::Cost(_)
         | Command::Log(_)
         | Command::Watch(_)
         | Command::Prompt(_)

@@ -166,6 +166,11 @@ fn kind_schema(kind: Kind) -> Value {
             {"type": "null"},
         ]}),
         Kind::UpTo(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
+        Kind::Dollars => json!({"type": "number", "exclusiveMinimum": 0}),
+        Kind::Percent => json!({"anyOf": [
+            {"type": "integer", "minimum": 1, "maximum": 100},
+            {"type": "string", "pattern": "^[0-9]+ ?%$"},
+        ]}),
         Kind::Line | Kind::Folder => json!({"type": "string", "minLength": 1}),
         Kind::Phases => json!({"anyOf": [
             {"type": "array", "items": {"type": "object", "required": ["name"]}},

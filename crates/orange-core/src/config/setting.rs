@@ -2,7 +2,7 @@
 
 use super::Config;
 use super::table::{KEYS, TABLE};
-use super::values::{days, is_empty, lines_of_text, several_commands, with_unit};
+use super::values::{days, is_empty, lines_of_text, percent_in, several_commands, with_unit};
 use super::{gates, names};
 use crate::suggest;
 use crate::yaml::{self, Node};
@@ -47,6 +47,9 @@ pub enum Kind {
     Words,
     /// From 0.
     UpTo(u32),
+    /// US dollars.
+    Dollars,
+    Percent,
     /// A text that is never empty.
     Line,
     /// Of a repository.
@@ -165,6 +168,9 @@ impl Setting {
             (Kind::Count | Kind::UpTo(_), Node::Scalar { text, .. }) => {
                 text.parse::<u32>().map_or(Value::Null, Value::from)
             }
+            (Kind::Percent, Node::Scalar { text, .. }) => {
+                percent_in(text).map_or(Value::Null, Value::from)
+            }
             (Kind::Days, node) => days(node).map_or(Value::Null, Value::from),
             (Kind::Time, Node::Scalar { text, .. }) => {
                 with_unit(text).map_or(Value::Null, Value::from)
@@ -251,6 +257,8 @@ impl Kind {
             Kind::OwnHarness => "a command as a list of words, or a mapping".into(),
             Kind::Words => "a command as a list of words".into(),
             Kind::UpTo(most) => format!("a whole number from 0 to {most}"),
+            Kind::Dollars => "US dollars above 0".into(),
+            Kind::Percent => "a whole number from 1 to 100".into(),
             Kind::Line => "a line of text".into(),
             Kind::Folder => "a folder inside the repository".into(),
             Kind::Phases => "a list of phases".into(),

@@ -6,8 +6,8 @@ use super::names::{self, KEYS_START};
 use super::plans::{self, OwnPlans};
 use super::prices;
 use super::values::{
-    above_zero, days, flag, lines_of_text, must_be, one_of, scalar, several_commands,
-    several_words, text, time_of, url,
+    above_zero, days, dollars, flag, lines_of_text, must_be, one_of, percent, scalar,
+    several_commands, several_words, text, time_of, url,
 };
 use super::{
     CustomHarnesses, Effort, Fetch, GatesConfig, HarnessChange, HarnessChanges, Kind, LogLevel,
@@ -327,6 +327,20 @@ settings! {
     + PHASE_GATE;
     + WEIGHT_GATE;
     + PRICE;
+    /// What agents may cost.
+    BudgetConfig budget {
+        "budget.task" => Dollars, ("", "3"), No(MONEY),
+            task: Option<f64> = None, read |n| dollars(n).map(Some),
+            "What one task may cost, in US dollars. A phased task is paused before its next turn once that is spent; one whose agent \
+             sits in a window is not stopped (docs/phased.md).";
+        "budget.month" => Dollars, ("", "100"), No(MONEY),
+            month: Option<f64> = None, read |n| dollars(n).map(Some),
+            "What all tasks together may cost in a calendar month, runs of interactive tasks too. Once it is spent, phased tasks are \
+             paused and nothing starts by itself.";
+        "budget.warn_at" => Percent, ("80", "90"), No(MONEY),
+            warn_at: u32 = 80, read percent,
+            "From how many per cent of a budget on you are warned, once.";
+    }
     /// How finished work gets in.
     MergeConfig merge {
         "merge.strategy" => OneOf(Strategy::WORDS), ("squash", "rebase"), Says,

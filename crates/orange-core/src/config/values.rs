@@ -88,6 +88,32 @@ pub(super) fn above_zero(node: &Node) -> Result<u32, String> {
     positive(scalar(node)).ok_or_else(|| "must be a whole number above 0".to_owned())
 }
 
+/// More is a slip, not a budget.
+const MOST_DOLLARS: f64 = 1_000_000.0;
+
+/// An amount of US dollars.
+pub(super) fn dollars(node: &Node) -> Result<f64, String> {
+    let amount = scalar(node).map(|text| text.trim().trim_start_matches('$'));
+    let amount = amount.and_then(|text| text.parse::<f64>().ok());
+    amount
+        .filter(|amount| *amount > 0.0 && *amount <= MOST_DOLLARS)
+        .ok_or_else(|| "must be US dollars above 0, such as 3 or 2.50".to_owned())
+}
+
+pub(super) fn percent(node: &Node) -> Result<u32, String> {
+    let percent = scalar(node).and_then(percent_in);
+    percent.ok_or_else(|| "must be a whole number from 1 to 100 (per cent)".to_owned())
+}
+
+/// With or without its sign.
+pub(super) fn percent_in(text: &str) -> Option<u32> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    number
+        .parse()
+        .ok()
+        .filter(|number| (1..=100).contains(number))
+}
+
 pub(super) fn days(node: &Node) -> Result<u32, String> {
     let days = scalar(node).map(|text| text.strip_suffix('d').unwrap_or(text));
     positive(days).ok_or_else(|| "must be a whole number of days above 0".to_owned())

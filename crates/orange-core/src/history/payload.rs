@@ -440,6 +440,8 @@ events! {
         kind: IterationKind,
         run: &'e str,
         harness: &'e str,
+        /// That answered last; else the one that was asked for.
+        model: &'e str,
         conversation: &'e str,
         outcome: Outcome,
         usage: Usage,
@@ -448,6 +450,13 @@ events! {
         summary: &'e str,
         /// The rescue that holds what it changed, taken back.
         rescue: &'e str,
+    }
+
+    /// Whether a person lets the task go on although a budget is spent.
+    BudgetForced: BudgetForced = "budget.forced" task Story {
+        forced: bool,
+        /// The budgets that are spent, in words.
+        spent: Cow<'e, str>,
     }
 
     GateDecided: GateDecided = "gate.decided" task Story {

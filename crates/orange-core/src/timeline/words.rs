@@ -144,6 +144,13 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         }
         Payload::IterationStarted(note) => format!("began {}", iteration(&note)),
         Payload::IterationEnded(note) => iteration_ended(&note, reason.as_deref()),
+        Payload::BudgetForced(note) => because(match note.forced {
+            Some(false) => "its budget counts again",
+            Some(true) | None => match &note.spent {
+                Some(spent) => return format!("may go on although {}", plain(spent)).into(),
+                None => "may go on although a budget is spent",
+            },
+        }),
         Payload::GateDecided(decision) => {
             let verdict = match decision.approved {
                 Some(true) => "approved",

@@ -71,6 +71,9 @@ pub struct Execution {
     /// It has been: the task is to be paused.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub only_phase_over: bool,
+    /// A person lets it go on although a budget is spent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub over_budget: bool,
     /// What agents are yet to be told.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retry_context: Vec<RetryContext>,
@@ -137,6 +140,8 @@ pub struct Iteration {
     /// The executor's run.
     pub run: String,
     pub harness: String,
+    /// That answered last; else the one that was asked for.
+    pub model: Option<String>,
     /// The harness's conversation.
     pub session: Option<String>,
     pub started_at: Timestamp,

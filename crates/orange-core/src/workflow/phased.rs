@@ -114,7 +114,7 @@ pub static PHASED: Workflow = Workflow {
         row!((blocked Gate) => Failed, by [says(Trigger::REJECT)], if [DecisionStored, RetriesSpent]),
         row!((blocked Input) => Planned, by [HUMAN], verb Answer, asks: true, then SPAWN_NEXT),
         row!([Running] => Paused, by [says(Trigger::PAUSE), sees(Trigger::ORPHAN), sees(Trigger::SIGTERM),
-            sees(Trigger("budget spent")), sees(Trigger::PHASE_ALONE),
+            sees(Trigger::BUDGET_SPENT), sees(Trigger::PHASE_ALONE),
             sees(Trigger::START_FAILED), sees(Trigger::NO_HARNESS), sees(Trigger::NO_CHECK)], then STOP),
         row!([Running] => Completed, by [ENGINE], if [PhasesOver], then STOP),
         row!([Running] => Failed, by [sees(Trigger::PHASE_FAILED)], then STOP),

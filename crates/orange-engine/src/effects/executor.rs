@@ -166,6 +166,10 @@ pub(crate) fn stop(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     // Nothing writes its rows any more.
     release_claim(tx.call, &tx.task)?;
     execution::pause_open(tx.call, &tx.task)?;
+    // After a gate or an answer it goes on as a person let it.
+    if tx.task.blocked_reason.is_none() {
+        execution::force_budget(tx.call, &tx.task, false)?;
+    }
     tx.journal_execution()?;
     Ok(ended)
 }

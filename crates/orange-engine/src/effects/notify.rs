@@ -68,6 +68,19 @@ pub(crate) fn worth_telling(task: &Task, body: &str, events: &[Event]) -> Vec<No
     events.iter().filter_map(tell).collect()
 }
 
+/// Tells once that a budget is spent to a large part. The same thing gets the same key.
+pub(crate) fn tell_of_budget(call: &Call, task: &Task, key: &str, words: &str) {
+    let told = Notification {
+        key: key.to_owned(),
+        event: "budget.warned".to_owned(),
+        time: call.now().to_string(),
+        reason: words.to_owned(),
+        answer: Action::explain(task.name()),
+        text: words.to_owned().into(),
+    };
+    notify_person(call, task, vec![told]);
+}
+
 /// The questions that brought a task where it waits for an answer.
 fn asked_in_file(task: &Task, body: &str, event: &Event) -> Option<String> {
     let moved = Task {

@@ -1,12 +1,13 @@
 //! What the journal of a task does not say yet of its rows in orange.db, as events. A row is written first; whoever locks the
 //! task journals what is still marked, once.
 
+use crate::budget;
 use crate::call::Call;
 use crate::database::Unjournalled;
 use crate::error::Result;
 use crate::store::replace::short_hash;
 use orange_core::history::payload::{
-    GateDecided, IterationNote, PhaseChanged, PlanWritten, SpecSaved,
+    BudgetForced, GateDecided, IterationNote, PhaseChanged, PlanWritten, SpecSaved,
 };
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine;
@@ -32,7 +33,7 @@ pub(crate) fn pending(call: &Call, task: &Task) -> Vec<Pending> {
     };
     rows.into_iter()
         .map(|row| Pending {
-            event: event(call, &row),
+            event: event(call, task, &row),
             row,
         })
         .collect()
@@ -71,6 +72,10 @@ pub(crate) fn is_journalled(history: &History, pending: &Pending) -> bool {
             .is_some_and(|known| {
                 IterationNote::of(known) == IterationNote::of(event) && known.reason == event.reason
             }),
+        Unjournalled::Forced { forced, .. } => {
+            let told = newest_first.find_map(BudgetForced::of);
+            told.is_some_and(|told| told.forced == Some(true)) == *forced
+        }
         Unjournalled::Decision { .. } => {
             let own = GateDecided::of(event);
             newest_first
@@ -87,7 +92,7 @@ fn is_same_turn(one: &Event, other: &Event) -> bool {
     number(one) == number(other)
 }
 
-fn event(call: &Call, row: &Unjournalled) -> Event {
+fn event(call: &Call, task: &Task, row: &Unjournalled) -> Event {
     match row {
         Unjournalled::Plan { plan, edited, .. } => {
             let phases = plan.phases.iter();
@@ -146,6 +151,15 @@ fn event(call: &Call, row: &Unjournalled) -> Event {
                 None => event,
             }
         }
+        Unjournalled::Forced { forced, .. } => {
+            let spent = forced.then(|| budget::spent_in_words(call, task)).flatten();
+            let note = BudgetForced {
+                forced: Some(*forced),
+                spent: spent.map(Cow::from),
+            };
+            let by = if *forced { "human" } else { "engine" };
+            Event::of(Payload::BudgetForced(note), call.now()).by(by)
+        }
         Unjournalled::Decision { decision, .. } => {
             let decided = GateDecided {
                 phase: Some(&decision.phase),
@@ -171,6 +185,7 @@ fn note_of(iteration: &Iteration) -> IterationNote<'_> {
         kind: Some(iteration.kind),
         run: Some(&iteration.run),
         harness: Some(&iteration.harness),
+        model: iteration.model.as_deref(),
         conversation: iteration.session.as_deref(),
         ..IterationNote::default()
     }

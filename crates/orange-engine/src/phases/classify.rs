@@ -105,6 +105,7 @@ fn asked(call: &Call, place: &Place, task: &Task) -> Result<(Weight, String)> {
             ..TurnExtras::default()
         },
     };
+    let asked = request.choice.model.clone();
     let mut iteration = opened(call, task, &harness.name)?;
     let stop = AtomicBool::new(false);
     let turn = headless::take_turn(&harness, &program, &request, &programs::probe(call), &stop);
@@ -112,7 +113,9 @@ fn asked(call: &Call, place: &Place, task: &Task) -> Result<(Weight, String)> {
     iteration.ended_at = Some(call.now());
     let found = match &turn {
         Ok(turn) => {
-            iteration.usage = turn.used;
+            iteration.model = turn.model.clone().or(asked);
+            let prices = &settings::config(call)?.prices;
+            iteration.usage = prices.priced(iteration.model.as_deref(), turn.used);
             iteration.session.clone_from(&turn.conversation);
             iteration.error.clone_from(&turn.error);
             answer_in(&turn.text)

@@ -7,7 +7,7 @@ use crate::effects::spoken;
 use crate::error::{Result, err};
 use crate::execution::rules::{self, PhaseRules};
 use crate::executor_run::ExecutorRun;
-use crate::phases::{after_turn, judge, turn};
+use crate::phases::{after_turn, budget, judge, turn};
 use crate::prompt::phase::PromptOf;
 use crate::settings;
 use crate::store::Place;
@@ -93,6 +93,7 @@ fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
     {
         tracing::warn!(%error, "the claim of an executor is left");
     }
+    budget::warn_at_end(&call, &task);
     let end = outcome.unwrap_or_else(|error| {
         tracing::error!(%error, "the executor cannot go on");
         End::Because(Trigger::START_FAILED, spoken(&call, &error))
@@ -187,6 +188,11 @@ fn execute(call: &Call, run: &ExecutorRun, place: &Place, task: Task) -> Result<
         let execution = execution::execution(call, &this.task)?;
         let step = next_step(&this.plan, &execution, &this.rules.core);
         tracing::debug!(?step, "next step of the execution");
+        if step.costs()
+            && let Some(end) = budget::look(&this, &execution)?
+        {
+            return Ok(end);
+        }
         let end = match step {
             Step::Interrupted(iteration) => {
                 after_turn::interrupt(&mut this, execution, iteration)?;

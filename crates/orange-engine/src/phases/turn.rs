@@ -98,6 +98,7 @@ pub(super) fn take(
     if request.resume.is_none() {
         request.extras.begin = Some(session);
     }
+    iteration.model.clone_from(&request.choice.model);
     let turn = run(this, &agent, request, &transcript, &iteration);
     let end = note(this, &mut iteration, turn, |text| {
         let mut answer = Answer::read(text);
@@ -273,7 +274,8 @@ pub(super) fn note(
             return Some(End::Because(Trigger::NO_HARNESS, why));
         }
     };
-    let model = turn.model.as_deref();
+    iteration.model = turn.model.clone().or_else(|| iteration.model.take());
+    let model = iteration.model.as_deref();
     iteration.usage = this.rules.prices.priced(model, turn.used);
     if turn.conversation.is_some() {
         iteration.session.clone_from(&turn.conversation);

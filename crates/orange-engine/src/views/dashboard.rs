@@ -8,6 +8,7 @@ use crate::index::counts::QUEUED;
 use crate::index::list::{Filter, Listed, Listing};
 use crate::sessions::{self, SessionState};
 use crate::views::agents::{self, AgentView};
+use crate::views::cost;
 use crate::views::counts;
 use crate::views::detail::{self, TimelineEntry};
 use crate::views::list::{self, Checks, TaskRow};
@@ -41,6 +42,8 @@ pub struct Overview {
     pub slots_held: usize,
     pub slots: usize,
     pub queued: usize,
+    /// What all agents have cost today, as far as that is known.
+    pub today: Option<Usage>,
 }
 
 /// One task in it.
@@ -158,6 +161,7 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
         agents: live.count(None),
         agent_limit: config.agents.limit as usize,
         queued: standing.count(QUEUED).tasks,
+        today: cost::today(call)?,
         older,
         projects: names,
         rows,

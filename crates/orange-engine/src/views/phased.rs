@@ -1,17 +1,20 @@
 //! How far a phased task is, as it is shown: its plan with the state of each phase, what was decided about them, who executes it,
 //! and what it used.
 
+use crate::budget;
 use crate::call::Call;
 use crate::database::Claim;
 use crate::error::Result;
 use crate::execution::rules::UncheckedCriterion;
 use crate::execution::{self, rules};
 use crate::index::list::{Listed, PhaseProgress};
+use crate::settings;
 use crate::views::row_note::MOST_LOOKS;
 use crate::views::spec::{self, SpecView};
 use orange_core::Timestamp;
 use orange_core::task::{Task, Weight};
 use orange_core::usage::Usage;
+use orange_core::work::budget::Budget;
 use orange_core::work::execution::{
     CriterionResult, End, Execution, Iteration, IterationKind, PhaseState, PhaseStatus,
 };
@@ -44,6 +47,8 @@ pub struct PhasedDetail {
     pub executor: Option<ExecutorView>,
     /// What it used in all.
     pub usage: Usage,
+    /// What it may cost, if the settings say so.
+    pub budget: Option<Budget>,
     /// For programs: the state of the execution in the form of its export.
     pub state: Value,
 }
@@ -218,7 +223,8 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
         spec: spec::spec_view(call, task),
         decisions,
         executor: claim.map(ExecutorView::from),
-        usage: execution.usage(),
+        usage: execution.cost(&settings::config(call)?.prices).usage,
+        budget: budget::of_execution(call, &execution)?,
         state: Value::Null,
     };
     if let Some(plan) = &plan {
@@ -369,8 +375,7 @@ fn state(detail: &PhasedDetail, plan: Option<&Plan>, execution: &Execution) -> V
         "question": detail.question,
         "spec": detail.spec,
         "at_gate": detail.is_at_gate.then_some(detail.current.as_deref()).flatten(),
-        // Nobody can set one yet.
-        "budget": null,
+        "budget": detail.budget,
     });
     for found in [executor, more] {
         if let Value::Object(found) = found {

@@ -1,5 +1,6 @@
 //! Why a task is where it is, and what moves it on.
 
+use crate::budget;
 use crate::call::Call;
 use crate::effects::executor;
 use crate::effects::messages::one_line;
@@ -17,6 +18,7 @@ use orange_core::exit::role_of;
 use orange_core::gate::Verdict;
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{Event, EventType, HookOutcome};
+use orange_core::machine::Move;
 use orange_core::reason::Reason;
 use orange_core::reconcile::Broken;
 use orange_core::runs::{Ending, open_runs};
@@ -26,7 +28,7 @@ use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
 use orange_core::work::execution::{Iteration, IterationKind, Outcome};
 use orange_core::workflow::phased::reason::Progress;
 use orange_core::workflow::phased::why::Execution;
-use orange_core::workflow::{Actor, Condition, Intent};
+use orange_core::workflow::{Actor, Condition, Intent, Trigger};
 use orange_core::{Action, TaskName, Text, text};
 
 /// Why a task is where it is, and what moves it on.
@@ -175,6 +177,11 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     } else {
         None
     };
+    // What runs is paused before its next turn.
+    let budget = match starts || is_paused(&view.task) {
+        true => budget::why_not_start(call, &view.task)?,
+        false => None,
+    };
     // Only asked of a task that has not been started.
     let new = project.as_ref().filter(|_| starts);
     // What keeps the rules from being read is said by the start.
@@ -219,6 +226,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
             verdict == Some(Verdict::Fail) && event.by.as_deref() == Some(Actor::Engine.name())
         }),
         limit,
+        budget,
         untrusted: untrusted.map(|refusal| refusal.message),
         without_commits: new.and_then(|project| without_commits(call, project)),
         without_base: new.and_then(|project| without_base(call, project, &view.task)),
@@ -247,6 +255,11 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         execution: execution_of(call, &view.task)?,
     };
     Ok(why(situation, &around))
+}
+
+/// Whether only a person's word makes its execution go on.
+fn is_paused(task: &Task) -> bool {
+    Move::on(task, Trigger::RESUME).is_some()
 }
 
 /// How far the execution of a phased task is.

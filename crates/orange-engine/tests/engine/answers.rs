@@ -32,6 +32,7 @@ fn an_answer_changes_the_environment_of_no_other_program() {
     folder.ask(&question, asks).unwrap();
     let asked = OpenQuestion {
         run: Run {
+            model: None,
             id: spec.run.clone(),
             role: Role::Worker,
             harness: spec.harness.clone(),

@@ -4,6 +4,7 @@
 //! `marks.rs` what is not journalled.
 
 mod claim;
+mod costs;
 mod execution;
 mod iteration;
 mod marks;
@@ -15,6 +16,7 @@ mod tests;
 use super::{Database, explain};
 use crate::locks::{self, Rank};
 pub use claim::Claim;
+pub use costs::IterationCost;
 pub use marks::{Mark, Unjournalled};
 use orange_core::Timestamp;
 use orange_core::work::execution::{Execution, Iteration};

@@ -206,6 +206,7 @@ mod tests {
                 }),
                 reviewed: Some("c2".into()),
                 spending: serde_json::from_str(r#"{"open":[{"run":"r"}]}"#).unwrap(),
+                costs: Vec::new(),
             },
             mentions: Vec::new(),
             stamp: Some(Stamp {

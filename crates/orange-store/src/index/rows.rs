@@ -1,8 +1,9 @@
 //! The tables of index.db, and a task as their rows.
 
 use super::counts::{self, Tally};
-use super::{Entry, answers, line, user_version};
+use super::{Entry, answers, costs, line, user_version};
 use crate::locks::{self, Rank};
+use orange_core::cost::RunCost;
 use orange_core::id::{Key, Prefix, StoredReference, read_stored};
 use orange_core::task::{Field, Task};
 use orange_core::workflow::{Role, StatusInfo, Workflow};
@@ -101,6 +102,21 @@ CREATE TABLE diff_stats (
     tried    INTEGER NOT NULL,
     PRIMARY KEY (project, branch)
 ) WITHOUT ROWID;
+CREATE TABLE run_costs (
+    task     INTEGER NOT NULL,
+    run      TEXT NOT NULL,
+    harness  TEXT NOT NULL,
+    model    TEXT,
+    at       INTEGER NOT NULL,
+    is_open  INTEGER NOT NULL,
+    is_told  INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    cost         REAL,
+    cost_partial INTEGER NOT NULL
+);
 CREATE TABLE searched (
     number   INTEGER PRIMARY KEY,
     folder   TEXT NOT NULL UNIQUE,
@@ -140,6 +156,8 @@ const INDEXES: &[(&str, &str)] = &[
         "idx_tasks_with_agents",
         "tasks(project) WHERE tmux_session IS NOT NULL AND expects IS NOT NULL",
     ),
+    ("idx_run_costs_task", "run_costs(task)"),
+    ("idx_run_costs_at", "run_costs(at)"),
     ("idx_links_task", "links(task)"),
     (
         "idx_links_cancelled",
@@ -254,6 +272,7 @@ fn forget<'f>(
             for sql in [
                 "DELETE FROM tasks WHERE number = ?1",
                 "DELETE FROM links WHERE task = ?1",
+                "DELETE FROM run_costs WHERE task = ?1",
             ] {
                 transaction.prepare_cached(sql)?.execute([number])?;
             }
@@ -281,6 +300,7 @@ pub(super) struct Row {
     over_at: i64,
     line: Vec<u8>,
     links: Vec<Link>,
+    costs: Vec<RunCost>,
 }
 
 /// Later than every change.
@@ -334,6 +354,7 @@ impl Row {
             },
             line: line::write(entry),
             links: links_of(entry),
+            costs: entry.noted.costs.clone(),
         }
     }
 
@@ -384,6 +405,7 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
         let prefix = target.prefix.as_ref().map(Prefix::as_str);
         insert.execute(params![number, kind, target.project, target.number, prefix])?;
     }
+    costs::put(transaction, number, &row.costs)?;
     Ok(number)
 }
 

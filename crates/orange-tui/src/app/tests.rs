@@ -169,6 +169,7 @@ fn asking(app: &mut App, question: &str, text: &str) {
         },
         questions: vec![OpenQuestion {
             run: Run {
+                model: None,
                 id: "run".to_owned(),
                 role: Role::Worker,
                 harness: "sim".to_owned(),

@@ -3,6 +3,7 @@
 use super::panel::wrapped;
 use crate::app::App;
 use orange_core::display::{clean_width, fitted};
+use orange_core::work::budget::BudgetState;
 use orange_engine::views::dashboard::Focus;
 use orange_engine::views::{PhaseView, PhasedDetail};
 use ratatui::style::{Modifier, Style};
@@ -49,16 +50,22 @@ pub(super) fn lines(app: &App, focus: &Focus, width: usize, height: usize) -> Ve
 /// The weight and what all of it used.
 fn sums(app: &App, execution: &PhasedDetail) -> Vec<Span<'static>> {
     let weight = execution.weight.map(|weight| format!(" {weight}"));
-    let used = if execution.usage.is_empty() {
-        String::new()
-    } else {
-        format!("  {}", execution.usage.in_brief())
+    let used = match &execution.budget {
+        Some(budget) => format!("  {}", budget.in_brief()),
+        None if execution.usage.is_empty() => String::new(),
+        None => format!("  {}", execution.usage.in_brief()),
+    };
+    let state = execution.budget.as_ref().map(|budget| budget.state);
+    let of_budget = match state {
+        Some(BudgetState::Spent) => app.theme.trouble(),
+        Some(BudgetState::Warn) => app.theme.need(),
+        Some(BudgetState::Free) | None => Style::new(),
     };
     let executor = execution.executor.as_ref();
     let executor = executor.map(|executor| format!("  executed on {}", executor.hostname));
     vec![
         Span::styled(weight.unwrap_or_default(), app.theme.bold()),
-        Span::raw(used),
+        Span::styled(used, of_budget),
         Span::styled(executor.unwrap_or_default(), app.theme.dim()),
     ]
 }

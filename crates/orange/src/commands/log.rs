@@ -94,7 +94,7 @@ fn since(text: &str) -> std::result::Result<Since, String> {
 }
 
 /// A time span before now, or a time here.
-fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
+pub(crate) fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
     let days = days.map(|days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60));
     if let Some(span) = time_span(text).or(days) {

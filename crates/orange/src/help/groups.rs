@@ -7,7 +7,7 @@ use std::fmt::Write;
 const GROUPS: &[(&str, &str)] = &[
     (
         "Everyday",
-        "dashboard new ls inbox show why peek answer attach send diff request-changes merge cancel status search",
+        "dashboard new ls inbox show why peek answer attach send diff request-changes merge cancel status cost search",
     ),
     ("Tasks", "task run wait respawn watch"),
     (

@@ -205,7 +205,10 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             format!("orange task respawn {task} --role worker --message {text}")
         }
         Action::Restore { task } => format!("orange task restore {}", named(task)),
-        Action::Resume { task } => format!("orange task resume {}", named(task)),
+        Action::Resume { task, force } => {
+            let force = flag(*force, " --force");
+            format!("orange task resume {}{force}", named(task))
+        }
         Action::Retry { task } => format!("orange task retry {}", named(task)),
         Action::RetryHooks { task } => format!("orange task retry-hooks {}", named(task)),
         Action::Rewind { task } => format!("orange task rewind {} --to PHASE", named(task)),

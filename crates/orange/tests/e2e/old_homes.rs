@@ -235,6 +235,7 @@ const NEWER_EVENTS: &[&str] = &[
     "iteration.started",
     "iteration.ended",
     "gate.decided",
+    "budget.forced",
     "task.rewound",
     "spec.saved",
 ];

@@ -195,7 +195,11 @@ fn a_plan_that_cannot_be_read_bars_nothing_but_its_execution() {
             .says("orange plan reset");
     }
     let [reset, cancelled] = tasks;
+    // The phase that stood at its gate is executed anew, and somebody is asked again.
     env.orange(["plan", "reset", &reset.key]).ok();
+    env.until("it stands at the gate again", || {
+        env.count(&reset, "iteration.ended") == 2 && env.status(&reset) == "blocked"
+    });
     env.orange(["approve", &reset.key]).ok();
     env.until_status(&reset, "completed");
     env.orange(["cancel", &cancelled.key, "--yes"]).ok();

@@ -1,7 +1,9 @@
 //! What follows from what is stored of an execution: numbers, sums, and what an agent has to be told.
 
 use super::{CriterionResult, Execution, Iteration, IterationKind, PhaseState};
+use crate::cost::Cost;
 use crate::usage::Usage;
+use crate::work::prices::Prices;
 use crate::workflow::{Outcome, PhaseStatus};
 use std::time::Duration;
 
@@ -69,6 +71,15 @@ impl Execution {
         sum(self.iterations.iter())
     }
 
+    /// What the task cost, with the prices of models whose harness tells none.
+    pub fn cost(&self, prices: &Prices) -> Cost {
+        let mut cost = Cost::default();
+        for iteration in &self.iterations {
+            iteration.add_to(&mut cost, prices);
+        }
+        cost
+    }
+
     /// The number of the next iteration of a phase. Numbers go on after a retry and a rewind.
     pub fn next_number(&self, phase: &str) -> u32 {
         let numbers = self.iterations_of(phase).map(|known| known.iteration);
@@ -115,6 +126,19 @@ impl Execution {
             _ => {}
         }
         (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+impl Iteration {
+    /// Adds what it used to a sum. One that is open, or that the service failed, has used nothing else.
+    pub fn add_to(&self, cost: &mut Cost, prices: &Prices) {
+        let model = self.model.as_deref();
+        if !self.usage.is_empty() {
+            let usage = prices.priced(model, self.usage);
+            cost.add(Some(usage), model, &self.harness);
+        } else if !self.is_open() && self.outcome != Some(Outcome::Service) {
+            cost.add(None, model, &self.harness);
+        }
     }
 }
 

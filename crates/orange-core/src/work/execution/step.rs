@@ -39,6 +39,13 @@ pub enum Step {
     Done,
 }
 
+impl Step {
+    /// Whether it asks a model: a budget that is spent is looked at before.
+    pub fn costs(&self) -> bool {
+        matches!(self, Step::Turn(_) | Step::Judge(_))
+    }
+}
+
 /// A turn that is to be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {

@@ -75,6 +75,8 @@ pub enum Reason {
     },
     Untrusted(String),
     Limit(String),
+    /// A budget that is spent.
+    Budget(String),
     Queued,
     /// It starts only if a person starts it. `adopted`: another program made it. `besides`: what would be in its way.
     NotStarted {
@@ -243,7 +245,10 @@ impl Reason {
                     Action::list_deleted()
                 );
             }
-            Reason::Blockers(what) | Reason::Untrusted(what) | Reason::Limit(what) => what.clone(),
+            Reason::Blockers(what)
+            | Reason::Untrusted(what)
+            | Reason::Limit(what)
+            | Reason::Budget(what) => what.clone(),
             Reason::NoSlot(holders) => format!("no slot is free: {holders}"),
             Reason::NoCommit(repository) => {
                 format!("{repository} has no commit that its branch could start from")

@@ -90,6 +90,8 @@ pub struct Surroundings<'a> {
     pub failed_review: bool,
     /// Why no agent more may run.
     pub limit: Option<String>,
+    /// The budget that keeps it from starting by itself, or from going on.
+    pub budget: Option<String>,
     /// That the repository comes with commands to which nobody agreed.
     pub untrusted: Option<String>,
     /// A repository in which there is no commit that a branch could start from.
@@ -355,6 +357,10 @@ fn in_the_way_of_a_start(situation: Situation<'_>, around: &Surroundings<'_>) ->
     if let Some(what) = around.untrusted.clone() {
         let next = Action::trust(&task.project, None);
         return Why::needs_you(Reason::Untrusted(what), next);
+    }
+    if let Some(what) = around.budget.clone() {
+        let has_plan = Workflow::named(task.workflow).has_plans;
+        return Why::needs_you(Reason::Budget(what), start(task, has_plan));
     }
     if let Some(what) = around.limit.clone() {
         return Why::waits(Reason::Limit(what), start(task, true));

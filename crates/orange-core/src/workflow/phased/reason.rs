@@ -29,6 +29,13 @@ pub enum Reason {
         phase: Option<String>,
         why: Option<String>,
     },
+    /// Paused, and a budget is spent.
+    OverBudget {
+        phase: Option<String>,
+        what: String,
+        /// Why it was paused, if not because of that.
+        besides: Option<String>,
+    },
     Failed {
         phase: Option<String>,
         why: Option<String>,
@@ -113,6 +120,20 @@ impl Reason {
                 let place = phase.as_ref();
                 let place = place.map_or(String::new(), |phase| format!(" in {phase}"));
                 format!("it is paused{place}{}", after_colon(why.as_deref()))
+            }
+            Reason::OverBudget {
+                phase,
+                what,
+                besides,
+            } => {
+                let place = phase.as_ref();
+                let place = place.map_or(String::new(), |phase| format!(" in {phase}"));
+                let besides = besides.as_ref();
+                let besides = besides.map_or(String::new(), |why| format!(" ({why})"));
+                return text!(
+                    "it is paused{place}{besides}: {what}; it goes on with a higher budget ({}), or although this one is spent",
+                    Action::list_settings()
+                );
             }
             Reason::Failed { phase, why } => {
                 let place = phase.as_deref().unwrap_or("a phase");

@@ -36,7 +36,9 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             let progress = execution.progress.clone().unwrap_or_default();
             Why::waits(phased(Phased::Executing(progress)), Action::attach(name))
         }
-        (Status::Running, _) => Why::needs_you(phased(Phased::ExecutorGone), Action::resume(name)),
+        (Status::Running, _) => {
+            Why::needs_you(phased(Phased::ExecutorGone), Action::resume(name, false))
+        }
         (Status::Blocked, Some(BlockedReason::Gate)) => {
             let phase = phase.unwrap_or_else(|| "a phase".to_owned());
             let said = execution.said.clone();
@@ -52,8 +54,17 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         (Status::Blocked, Some(BlockedReason::Merge)) => {
             Why::needs_you(phased(Phased::MergeGate), Action::approve(name))
         }
+        (Status::Paused, _) if around.budget.is_some() => {
+            let what = around.budget.clone().unwrap_or_default();
+            let reason = Phased::OverBudget {
+                phase,
+                besides: why.filter(|why| *why != what),
+                what,
+            };
+            Why::needs_you(phased(reason), Action::resume(name, true))
+        }
         (Status::Paused, _) => {
-            let next = Action::resume(name);
+            let next = Action::resume(name, false);
             Why::needs_you(phased(Phased::Paused { phase, why }), next)
         }
         (Status::Failed, _) => {

@@ -3,6 +3,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::Result;
+use crate::execution;
 use crate::field_checks::bad_value;
 use crate::store::Place;
 use crate::tx::commit::Committed;
@@ -16,7 +17,7 @@ use serde_json::Value;
 /// Stops the execution of a task until a person resumes it.
 pub fn pause(call: &Call, place: Place) -> Result<Committed> {
     access::people_only(call, "pause tasks")?;
-    let tx = tx::lock_task(call, place)?;
+    let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;
     if let Some(wish) = Move::on(&tx.task, Trigger::PAUSE) {
         let event = tx.decide_as(Actor::Human, wish)?;
@@ -25,6 +26,8 @@ pub fn pause(call: &Call, place: Place) -> Result<Committed> {
     if !tx.task.is_queued() {
         return Err(not_here(call, &tx.task, "pause"));
     }
+    execution::force_budget(call, &tx.task, false)?;
+    tx.journal_execution()?;
     let withdrawn = FieldMap::from_iter([(Field::QueuedAt.name().to_owned(), Value::Null)]);
     let event = machine::update(&tx.task, withdrawn, Actor::Engine, call.now());
     let event = event

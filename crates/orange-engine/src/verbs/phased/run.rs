@@ -18,7 +18,7 @@ use orange_core::workflow::{Actor, Trigger};
 pub struct RunWish {
     /// This phase alone; then it is paused.
     pub phase: Option<String>,
-    /// In spite of open dependencies and of `agents.limit`.
+    /// In spite of open dependencies, of `agents.limit` and of budgets that are spent.
     pub force: bool,
 }
 
@@ -45,6 +45,10 @@ pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<St
     access::people_only(call, "run tasks")?;
     let mut tx = tx::lock_task(call, place.clone())?;
     is_phased(&tx.task)?;
+    if Move::on(&tx.task, again.trigger()).is_some() || !tx.task.has_started() {
+        execution::force_budget(call, &tx.task, wish.force)?;
+        tx.journal_execution()?;
+    }
     if execution::waits_for_weight(&tx.task) {
         // The errand that finds it out may have died.
         executor::send_classifier(call, &place.folder())?;

@@ -75,8 +75,8 @@ pub(super) fn store_state(
 ) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO executions
          (task_id, current_phase, current_iteration, only_phase, only_phase_over, retry_context, error,
-          rewinding)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+          rewinding, over_budget)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let last = execution.last();
     let values = params![
         task,
@@ -87,7 +87,11 @@ pub(super) fn store_state(
         to_json(&execution.retry_context)?,
         execution.error,
         execution.rewinding.as_ref().map(to_json).transpose()?,
+        execution.over_budget,
     ];
+    if over_budget(rows, task)? != execution.over_budget {
+        marks::mark(rows, task, Kind::Forced, "", 0)?;
+    }
     change(rows, sql, values)?;
     let known = phases(rows, task)?;
     for phase in &known {
@@ -139,7 +143,7 @@ fn put_phase(
 }
 
 fn of_task(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<Option<Execution>> {
-    let sql = "SELECT only_phase, only_phase_over, retry_context, error, rewinding
+    let sql = "SELECT only_phase, only_phase_over, retry_context, error, rewinding, over_budget
          FROM executions WHERE task_id = ?1";
     let mut question = rows.prepare_cached(sql)?;
     let found = question.query_row([task], |row| {
@@ -149,6 +153,7 @@ fn of_task(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<Option<Execut
             retry_context: from_json(row, 2)?,
             error: row.get(3)?,
             rewinding: from_json_if_any(row, 4)?,
+            over_budget: row.get(5)?,
             ..Execution::default()
         })
     });
@@ -162,6 +167,14 @@ fn of_task(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<Option<Execut
     // An iteration alone is one too: what it cost must not get out of sight.
     let has_begun = has_row || !execution.iterations.is_empty();
     Ok(has_begun.then_some(execution))
+}
+
+/// Whether a person lets the task go on although a budget is spent.
+pub(super) fn over_budget(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT over_budget FROM executions WHERE task_id = ?1";
+    let mut question = rows.prepare_cached(sql)?;
+    let found = question.query_row([task], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(false))
 }
 
 fn phases(rows: &Transaction<'_>, task: &str) -> rusqlite::Result<Vec<PhaseState>> {

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 const COLUMNS: &str = "phase, iteration, attempt, kind, run, harness, session, started_at, ended_at, outcome,
      input_tokens, output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost, cost_partial,
-     head, answer, checked, checks, error, advanced, transcript, again_at, base, rescue";
+     head, answer, checked, checks, error, advanced, transcript, again_at, base, rescue, model";
 
 impl Database {
     /// What an iteration came to and what it used. False: it had ended before; what it used is kept if that was not
@@ -122,6 +122,7 @@ fn merged(known: &Iteration, given: &Iteration) -> Iteration {
         } else {
             known.usage
         },
+        model: later(&known.model, &given.model),
         session: later(&known.session, &given.session),
         head: later(&known.head, &given.head),
         error: later(&known.error, &given.error),
@@ -145,12 +146,12 @@ fn merged(known: &Iteration, given: &Iteration) -> Iteration {
 fn write(rows: &Transaction<'_>, task: &str, iteration: &Iteration) -> rusqlite::Result<()> {
     let sql = format!(
         "INSERT INTO iterations (task_id, {COLUMNS})
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28)
          ON CONFLICT (task_id, phase, iteration) DO UPDATE SET attempt = ?4, kind = ?5, run = ?6, harness = ?7, session = ?8,
          started_at = ?9, ended_at = ?10, outcome = ?11, input_tokens = ?12, output_tokens = ?13,
          cache_creation_input_tokens = ?14, cache_read_input_tokens = ?15, cost = ?16, cost_partial = ?17, head = ?18,
          answer = ?19, checked = ?20, checks = ?21, error = ?22, advanced = ?23, transcript = ?24, again_at = ?25,
-         base = ?26, rescue = ?27"
+         base = ?26, rescue = ?27, model = ?28"
     );
     let usage = &iteration.usage;
     let answer = iteration.answer.as_ref().map(to_json).transpose()?;
@@ -182,6 +183,7 @@ fn write(rows: &Transaction<'_>, task: &str, iteration: &Iteration) -> rusqlite:
         in_text(iteration.again_at),
         iteration.base,
         iteration.rescue,
+        iteration.model,
     ];
     change(rows, &sql, values).map(drop)
 }
@@ -248,5 +250,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Iteration> {
         again_at: parsed_if_any(row, 23)?,
         base: row.get(24)?,
         rescue: row.get(25)?,
+        model: row.get(26)?,
     })
 }

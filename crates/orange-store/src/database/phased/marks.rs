@@ -44,6 +44,11 @@ pub enum Unjournalled {
         spec: Spec,
         mark: Mark,
     },
+    /// Whether a person lets it go on although a budget is spent.
+    Forced {
+        forced: bool,
+        mark: Mark,
+    },
 }
 
 orange_core::choice! {
@@ -55,6 +60,7 @@ orange_core::choice! {
         Ended = "ended",
         Decision = "decision",
         Spec = "spec",
+        Forced = "forced",
     }
 }
 
@@ -66,7 +72,8 @@ impl Unjournalled {
             | Unjournalled::Opened { mark, .. }
             | Unjournalled::Ended { mark, .. }
             | Unjournalled::Decision { mark, .. }
-            | Unjournalled::Spec { mark, .. } => *mark,
+            | Unjournalled::Spec { mark, .. }
+            | Unjournalled::Forced { mark, .. } => *mark,
         }
     }
 }
@@ -149,6 +156,10 @@ fn row_of(
         }
         Kind::Opened => iteration()?.map(|iteration| Unjournalled::Opened { iteration, mark }),
         Kind::Ended => iteration()?.map(|iteration| Unjournalled::Ended { iteration, mark }),
+        Kind::Forced => Some(Unjournalled::Forced {
+            forced: execution::over_budget(rows, task)?,
+            mark,
+        }),
         Kind::Decision => {
             let sql = "SELECT phase, gate_type, attempt, approved, reason, decided_by, decided_at
                  FROM gate_decisions WHERE id = ?1 AND task_id = ?2";

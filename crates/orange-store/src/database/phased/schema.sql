@@ -4,14 +4,15 @@ CREATE TABLE plans (
     yaml    TEXT NOT NULL,
     edited  INTEGER NOT NULL
 ) WITHOUT ROWID;
--- current_phase, current_iteration: of the newest iteration. only_phase: the one that is executed alone.
--- rewinding: what a rewind has still to do to the branch.
+-- current_phase, current_iteration: of the newest iteration. only_phase: the one that is executed alone. over_budget: a person
+-- lets it go on although a budget is spent. rewinding: what a rewind has still to do to the branch.
 CREATE TABLE executions (
     task_id           TEXT PRIMARY KEY,
     current_phase     TEXT,
     current_iteration INTEGER,
     only_phase        TEXT,
     only_phase_over   INTEGER NOT NULL,
+    over_budget       INTEGER NOT NULL,
     retry_context     TEXT NOT NULL,
     error             TEXT,
     rewinding         TEXT
@@ -41,6 +42,7 @@ CREATE TABLE iterations (
     kind          TEXT NOT NULL,
     run           TEXT NOT NULL,
     harness       TEXT NOT NULL,
+    model         TEXT,
     session       TEXT,
     started_at    TEXT NOT NULL,
     ended_at      TEXT,
@@ -63,6 +65,8 @@ CREATE TABLE iterations (
     rescue        TEXT,
     UNIQUE (task_id, phase, iteration)
 );
+-- What was spent since a moment is asked before every turn.
+CREATE INDEX iterations_by_end ON iterations (coalesce(ended_at, started_at));
 CREATE TABLE gate_decisions (
     id        INTEGER PRIMARY KEY AUTOINCREMENT,
     task_id   TEXT NOT NULL,

@@ -101,6 +101,7 @@ fn marked(database: &mut Database) -> Vec<String> {
         Unjournalled::Ended { iteration, .. } => format!("ended {}", iteration.iteration),
         Unjournalled::Decision { decision, .. } => format!("decision {}", decision.by),
         Unjournalled::Spec { .. } => "spec".to_owned(),
+        Unjournalled::Forced { forced, .. } => format!("forced {forced}"),
     });
     words.collect()
 }
@@ -146,6 +147,7 @@ fn what_was_stored_is_read() {
         iterations: vec![iteration, opened(2)],
         only_phase: Some("implement".into()),
         only_phase_over: true,
+        over_budget: true,
         retry_context: vec![RetryContext {
             phase: "implement".into(),
             from: Some("test".into()),

@@ -23,7 +23,7 @@ pub(crate) struct ResumeArgs {
     /// This phase alone; then it is paused
     #[arg(long, value_name = "PHASE", add = phases())]
     phase: Option<String>,
-    /// In spite of `agents.limit`
+    /// In spite of `agents.limit`, and of a budget that is spent, until it ends or is paused
     #[arg(long)]
     force: bool,
 }

@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     /// Show the plan and the first prompt, and start nothing
     #[arg(long)]
     dry_run: bool,
-    /// In spite of open dependencies and of `agents.limit`
+    /// In spite of open dependencies, of `agents.limit`, and of a budget that is spent
     #[arg(long)]
     force: bool,
     /// Every task of the active queue that was not started and whose dependencies are over

@@ -182,7 +182,7 @@ pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
     let starts = [Hook::AcquireWorkspace, Hook::StartExecutor].map(Hook::name);
     let can_resume = Move::on(task, Trigger::RESUME).is_some();
     let (but, again) = if can_resume && starts.contains(&hook.as_str()) {
-        ("because", Action::resume(task.name()))
+        ("because", Action::resume(task.name(), false))
     } else {
         ("but", Action::retry_hooks(task.name()))
     };

@@ -4,6 +4,7 @@ use super::agents::used;
 use crate::ui::{Extent, Palette, Style, ago, clean, fitted, size};
 use orange_core::Timestamp;
 use orange_core::display::clean_width;
+use orange_core::work::budget::BudgetState;
 use orange_core::work::phase_gate::{GateDecision, GateSource};
 use orange_engine::git;
 use orange_engine::views::{ExecutorView, PhaseView, PhasedDetail};
@@ -36,6 +37,13 @@ pub(super) fn to_text(shown: &PhasedDetail, is_all: bool) -> String {
         }
     }
     text.push_str(&spec_line(shown, now));
+    if let Some(budget) = &shown.budget {
+        let words = match budget.state {
+            BudgetState::Free => format!("{} spent (budget.task)", budget.in_brief()),
+            BudgetState::Warn | BudgetState::Spent => budget.in_words(),
+        };
+        let _ = writeln!(text, "  {}", clean(&words));
+    }
     if let Some(executor) = &shown.executor {
         let _ = writeln!(text, "  {}", clean(&executor_in_words(executor, now)));
     }
