@@ -11,6 +11,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     match words.as_slice() {
         ["stat", tasks] => stat(Path::new(tasks)),
         ["read", tasks, threads] => read(Path::new(tasks), threads.parse()?),
+        ["costs", home] => crate::cost::read(Path::new(home)),
         ["change", folder, in_flight, file, appends @ ..] => {
             let appends = appends
                 .iter()
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             change(Path::new(folder), Path::new(in_flight), &writes)
         }
         _ => Err(
-            "usage: orange-bench floor stat TASKS, read TASKS THREADS, or change FOLDER IN_FLIGHT BYTES…".into(),
+            "usage: orange-bench floor stat TASKS, read TASKS THREADS, costs HOME, or change FOLDER IN_FLIGHT BYTES…".into(),
         ),
     }
 }

@@ -2,6 +2,7 @@
 //! do the job) or a peer that does the same job. Prints one table; `--write FILE` keeps it.
 
 mod agents;
+mod cost;
 mod dashboard;
 mod diff;
 mod fixture;
@@ -24,7 +25,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 const USAGE: &str = "usage: orange-bench [--write FILE] [ROW …]
 
-ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, dashboard, agents, harnesses or growth (default: all).
+ROW is list, live, show, status, change, rebuild, start, diff, workspaces, merge, dashboard, agents, harnesses, cost or growth (default: all).
 spawn, create, exit, lifecycle, executor and monitor are those of agents.";
 
 fn main() -> ExitCode {
@@ -52,7 +53,7 @@ fn bench(arguments: &[String]) -> Result<()> {
         match word.as_str() {
             "--write" => write = Some(PathBuf::from(words.next().ok_or(USAGE)?)),
             "list" | "live" | "show" | "status" | "change" | "rebuild" | "start" | "diff"
-            | "workspaces" | "merge" | "dashboard" | "agents" | "harnesses" | "growth" => {
+            | "workspaces" | "merge" | "dashboard" | "agents" | "harnesses" | "cost" | "growth" => {
                 wanted.push(word.as_str())
             }
             name if agents::ROWS.iter().any(|(row, _)| *row == name) => wanted.push(name),
@@ -94,6 +95,9 @@ fn bench(arguments: &[String]) -> Result<()> {
     }
     if wants("harnesses") {
         rows.extend(agents::harnesses(&scratch)?);
+    }
+    if wants("cost") {
+        rows.extend(cost::rows(&scratch)?);
     }
     if wants("show") {
         rows.extend(rows::show(&scratch)?);

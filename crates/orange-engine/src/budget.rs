@@ -1,11 +1,12 @@
 //! The budgets of the settings: what a task and the month have spent of them, and what that keeps from starting.
 
 use crate::call::Call;
-use crate::costs::each_cost;
+use crate::costs::{self, each_cost};
 use crate::error::Result;
 use crate::settings;
 use jiff::tz::TimeZone;
 use orange_core::cost::Cost;
+use orange_core::history::History;
 use orange_core::task::Task;
 use orange_core::work::budget::{Budget, BudgetScope, month_of};
 use orange_core::work::execution::Execution;
@@ -19,6 +20,17 @@ pub(crate) fn of_execution(call: &Call, execution: &Execution) -> Result<Option<
     };
     let cost = execution.cost(&config.prices);
     let warn_at = config.budget.warn_at;
+    Ok(Some(Budget::new(BudgetScope::Task, limit, warn_at, &cost)))
+}
+
+/// The budget of an interactive task; None: the settings set none.
+pub(crate) fn of_runs(call: &Call, history: &History) -> Result<Option<Budget>> {
+    let budget = &settings::config(call)?.budget;
+    let Some(limit) = budget.task else {
+        return Ok(None);
+    };
+    let cost = costs::of_runs(call, history)?;
+    let warn_at = budget.warn_at;
     Ok(Some(Budget::new(BudgetScope::Task, limit, warn_at, &cost)))
 }
 

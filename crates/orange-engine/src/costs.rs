@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::{sessions, settings};
 use orange_core::Timestamp;
 use orange_core::cost::{Cost, RunCost};
+use orange_core::history::History;
 use orange_core::usage::Usage;
 use orange_core::work::prices::Prices;
 
@@ -61,22 +62,31 @@ pub(crate) fn each_cost(
         })
     })?;
     for known in call.index()?.run_costs(since)? {
-        let at = if known.cost.is_open {
-            call.now()
-        } else {
-            known.cost.at
-        };
-        let entry = CostEntry {
-            task: known.task,
-            phase: None,
-            usage: used(call, &known.cost),
-            harness: known.cost.harness,
-            model: known.cost.model,
-            at,
-        };
-        take(entry.priced(prices));
+        take(of_run(call, known.task, known.cost).priced(prices));
     }
     Ok(())
+}
+
+/// What the runs of one interactive task cost, by its journal.
+pub(crate) fn of_runs(call: &Call, history: &History) -> Result<Cost> {
+    let prices = &settings::config(call)?.prices;
+    let mut cost = Cost::default();
+    for run in RunCost::of(history) {
+        let entry = of_run(call, String::new(), run);
+        entry.priced(prices).add_to(&mut cost);
+    }
+    Ok(cost)
+}
+
+fn of_run(call: &Call, task: String, cost: RunCost) -> CostEntry {
+    CostEntry {
+        task,
+        phase: None,
+        usage: used(call, &cost),
+        at: if cost.is_open { call.now() } else { cost.at },
+        harness: cost.harness,
+        model: cost.model,
+    }
 }
 
 /// What a run used beyond the earlier ones of its conversation; of one that goes on, so far.

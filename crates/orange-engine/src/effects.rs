@@ -3,6 +3,7 @@
 //! kill. Read `agents.rs` and `slots.rs` first.
 
 pub(crate) mod agents;
+pub(crate) mod budget;
 pub(crate) mod delegation;
 pub(crate) mod executor;
 pub(crate) mod failures;

@@ -2,13 +2,12 @@
 
 use crate::budget;
 use crate::call::Call;
-use crate::effects::notify::tell_of_budget;
+use crate::effects::budget::warn;
 use crate::error::Result;
 use crate::execution;
 use crate::phases::executor::{End, Executor};
-use jiff::tz::TimeZone;
 use orange_core::task::Task;
-use orange_core::work::budget::{Budget, BudgetScope, BudgetState};
+use orange_core::work::budget::Budget;
 use orange_core::work::execution::Execution;
 use orange_core::workflow::Trigger;
 
@@ -23,29 +22,13 @@ pub(super) fn look(this: &Executor<'_>, execution: &Execution) -> Result<Option<
     Ok(spent.map(|spent| End::Because(Trigger::BUDGET_SPENT, spent.in_words())))
 }
 
-/// The same where no turn follows: the last one may have reached what a person is warned of.
+/// Warns where no turn follows: the last one may have reached what a person is warned of.
 pub(super) fn warn_at_end(call: &Call, task: &Task) {
-    let looked = || {
-        let execution = execution::execution(call, task)?;
-        budget::of_both(&call.anew(), &execution)
-    };
-    match looked() {
+    let call = &call.anew();
+    let looked =
+        execution::execution(call, task).and_then(|execution| budget::of_both(call, &execution));
+    match looked {
         Ok(budgets) => warn(call, task, &budgets),
         Err(error) => tracing::warn!(%error, "nobody knows what of the budgets is spent"),
-    }
-}
-
-/// Tells of what is spent to a large part; of what is all spent the pause tells.
-fn warn(call: &Call, task: &Task, budgets: &[Budget]) {
-    for budget in budgets.iter().filter(|one| one.state == BudgetState::Warn) {
-        let limit = budget.limit;
-        let key = match budget.scope {
-            BudgetScope::Task => format!("{} budget.task {limit}", task.id),
-            BudgetScope::Month => {
-                let today = call.now().to_zoned(TimeZone::system());
-                format!("budget.month {limit} {}", today.strftime("%Y-%m"))
-            }
-        };
-        tell_of_budget(call, task, &key, &budget.in_words());
     }
 }

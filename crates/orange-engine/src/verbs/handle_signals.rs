@@ -1,8 +1,8 @@
 //! What agents signalled: turns that are over, messages that arrived, states to note. Called by run-agent's background command.
 
 use crate::call::Call;
-use crate::effects::failures;
 use crate::effects::messages::{self, one_line};
+use crate::effects::{budget, failures};
 use crate::error::Result;
 use crate::prompt;
 use crate::runs::{RunSpec, Signal, SignalKind};
@@ -134,6 +134,7 @@ fn see_to(this: &Call, run: &str, spec: &RunSpec) -> Result<()> {
     if let Some(open) = open.iter().find(|open| open.id == run) {
         handle_signals_of(&mut tx, open, signals.last())?;
     }
+    budget::tell_of_runs(this, &tx.task, tx.history());
     let forgotten = tx.forget_run(run);
     tx.commit(Vec::new()).and(forgotten)
 }

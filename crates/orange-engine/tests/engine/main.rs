@@ -10,6 +10,7 @@
 
 mod actors;
 mod answers;
+mod budgets;
 mod diff_since;
 mod gates;
 mod hand_edits;

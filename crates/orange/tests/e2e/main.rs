@@ -40,6 +40,7 @@ mod agent_screen;
 mod agent_talk;
 mod agents;
 mod bad_input;
+mod budgets;
 mod cheating;
 mod claims;
 mod completions;

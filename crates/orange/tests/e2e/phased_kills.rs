@@ -30,7 +30,7 @@ fn turns(env: &Agents) -> String {
 }
 
 /// Executors die at this point from now on, or live; they have the environment of the tmux server.
-fn executors_die(env: &Agents, point: Option<&str>) {
+pub(crate) fn executors_die(env: &Agents, point: Option<&str>) {
     env.tmux(&["new-session", "-d", "-s", "hold", "sleep 1000"]);
     let name = ["set-environment", "-g"];
     let words = match point {
