@@ -2,6 +2,7 @@
 //! over: what it came to, whether it still runs, and what waits for it. All of it is read from the journal.
 
 pub mod lines;
+pub mod percentage;
 
 use crate::choice;
 use crate::evidence::{Evidence, Statement};

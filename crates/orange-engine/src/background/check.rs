@@ -16,8 +16,10 @@ use crate::store::replace::write_atomic;
 use crate::workspaces::commands::{self, CommandFailed, End, group, output};
 use crate::workspaces::setup::surroundings_of_check;
 use crate::workspaces::verify_slot::{self, VerifySlot};
+use orange_core::verification::percentage::last_percentage;
 use orange_core::verification::{CheckResult, OnBase, Outcome, lines};
 use orange_sys::crash_points::crash_point;
+use orange_sys::file_end::file_end;
 use rustix::process::{WaitOptions, wait};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -33,8 +35,27 @@ const MOST_RESULTS: usize = 200;
 /// How much of a log is searched for failures. Logs are not longer than about this.
 const LOG_BYTES: u64 = 12 * 1024 * 1024;
 
+/// So many bytes at the end of a log are searched for a percentage.
+const LOG_END: u64 = 256 * 1024;
+
 /// How often a running check is asked whether anybody still wants it.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// What commands printed that measure something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    /// The last percentage, as it was printed.
+    pub(crate) percentage: Option<String>,
+}
+
+impl Measured {
+    fn in_log(log: &Path) -> Measured {
+        let text = file_end(log, LOG_END).unwrap_or_default();
+        Measured {
+            percentage: last_percentage(&text).map(str::to_owned),
+        }
+    }
+}
 
 /// What is kept of a check.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -43,6 +64,10 @@ struct Known {
     result: CheckResult,
     /// Lines that look like a failure.
     failures: Vec<String>,
+    /// What a check that passed has measured. Read from the log when it ended: whatever is appended later does not count. None: nobody
+    /// looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    measured: Option<Measured>,
     /// How long its commands were given.
     #[serde(default)]
     limits: Option<Limits>,
@@ -70,10 +95,15 @@ impl Known {
             } else {
                 Vec::new()
             },
+            measured: result.passed().then(|| Measured::in_log(log)),
             limits: Some(limits),
             result,
             seal: None,
         }
+    }
+
+    fn with_measured(self) -> (CheckResult, Measured) {
+        (self.result, self.measured.unwrap_or_default())
     }
 
     /// For the next time; what did not run is tried again.
@@ -132,18 +162,18 @@ pub(crate) fn check_in_slot(
     check: &Check<'_>,
     commit: &str,
     slot: &InSlot<'_>,
-) -> Result<Option<CheckResult>> {
+) -> Result<Option<(CheckResult, Measured)>> {
     let file = result_file(call, check, commit, "slot");
     let limits = (check.rules.timeout, check.rules.verify_timeout);
     let key = call.with_database(Database::seal_key)?;
     let reuse = if check.again {
         Reuse::Nothing
     } else {
-        Reuse::All
+        Reuse::Measured
     };
     let known = Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
     if let Some(known) = known {
-        return Ok(Some(known.result));
+        return Ok(Some(known.with_measured()));
     }
     let log = file.with_extension("log");
     group::end_left(&log);
@@ -157,7 +187,7 @@ pub(crate) fn check_in_slot(
     let known = Known::of(commit, result, limits, &log);
     known.keep(&file, &key)?;
     forget_old_results(call);
-    Ok(Some(known.result))
+    Ok(Some(known.with_measured()))
 }
 
 /// The same where commits are checked that were handed over, after the setup, with nothing else around it.
@@ -165,9 +195,9 @@ pub(crate) fn check_clean(
     call: &Call,
     check: &Check<'_>,
     commit: &str,
-) -> Result<Option<CheckResult>> {
-    let known = checked(call, check, commit, Reuse::All)?;
-    Ok(known.map(|known| known.result))
+) -> Result<Option<(CheckResult, Measured)>> {
+    let known = checked(call, check, commit, Reuse::Measured)?;
+    Ok(known.map(Known::with_measured))
 }
 
 /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
@@ -296,6 +326,8 @@ fn forget_old_results(call: &Call) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reuse {
     All,
+    /// All of which it is known what they measured.
+    Measured,
     Passed,
     Nothing,
 }
@@ -309,6 +341,7 @@ impl Reuse {
         let same_time = known.result.outcome != Outcome::TimedOut || known.limits == Some(limits);
         match self {
             Reuse::All => same_time,
+            Reuse::Measured => same_time && (known.measured.is_some() || !known.result.passed()),
             Reuse::Passed => known.result.passed(),
             Reuse::Nothing => false,
         }

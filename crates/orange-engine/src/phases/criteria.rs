@@ -1,7 +1,7 @@
-//! What a phase has to meet besides its agent's word: looked at after every turn, in the slot, on the commit that was made after
-//! it; and once more in a clean worktree before the phase counts. Results are kept per commit.
+//! What a phase has to meet besides its agent's word: looked at after every turn, on the commit that was made after it, in the slot
+//! that has it; and once more in a clean worktree before the phase counts. Results are kept per commit.
 
-use crate::background::check::{self, Check, InSlot};
+use crate::background::check::{self, Check, InSlot, Measured};
 use crate::call;
 use crate::error::Result;
 use crate::execution::rules::{self, Checker};
@@ -15,11 +15,6 @@ use orange_core::verification::{CheckResult, Outcome};
 use orange_core::work::criterion::Criterion;
 use orange_core::work::execution::CriterionResult;
 use orange_core::work::plan::PlannedPhase;
-use orange_sys::file_end::file_end;
-use std::path::Path;
-
-/// So many bytes at the end of a log are searched for a percentage.
-const LOG_END: u64 = 256 * 1024;
 
 /// A commit, and what its criteria are checked with.
 struct Checking<'a> {
@@ -27,6 +22,9 @@ struct Checking<'a> {
     project: Project,
     rules: Rules,
     commit: &'a str,
+    /// Whether the slot has that commit checked out. Somebody else may have committed since: what the slot holds then says nothing
+    /// of this commit.
+    is_in_slot: bool,
     /// Where the work began.
     base: String,
 }
@@ -96,8 +94,10 @@ impl<'a> Checking<'a> {
         let project = call::registered(call, &this.task.project)?;
         let base = rules_commit::rules_commit(call, &project, &this.task)?;
         let rules = consents::repository_rules(call, &project, &base)?;
+        let is_in_slot = git::commit_of(&this.slot, "HEAD")?.unwrap_or_default() == commit;
         Ok(Checking {
             this,
+            is_in_slot,
             project,
             rules,
             commit,
@@ -124,10 +124,14 @@ impl<'a> Checking<'a> {
         };
         let setting = checker.setting;
         let rules = self.rules_with(checker);
-        let result = self.with_check(&rules, |check| {
-            check::check_in_slot(call, check, self.commit, &in_slot)
+        let found = self.with_check(&rules, |check| {
+            if self.is_in_slot {
+                check::check_in_slot(call, check, self.commit, &in_slot)
+            } else {
+                check::check_clean(call, check, self.commit)
+            }
         })?;
-        let Some(result) = result else {
+        let Some((result, measured)) = found else {
             return Ok(Looked::Stopped);
         };
         // Whether the agent removed what its check needs, or this machine never had it, is told by the commit it began from.
@@ -136,7 +140,7 @@ impl<'a> Checking<'a> {
                 self.with_check(&rules, |check| check::check_clean(call, check, &self.base))?;
             match on_base {
                 None => return Ok(Looked::Stopped),
-                Some(on_base) if on_base.program_is_missing() => {
+                Some((on_base, _)) if on_base.program_is_missing() => {
                     let command = on_base.command.unwrap_or_default();
                     return Ok(Looked::Impossible(format!(
                         "{setting} cannot run: `{command}` ends with {}, also where the task began: a program is missing",
@@ -146,19 +150,20 @@ impl<'a> Checking<'a> {
                 Some(_) => {}
             }
         }
-        Ok(Looked::Result(criterion_result(criterion, &result)))
+        Ok(looked_at(criterion, setting, (&result, &measured)))
     }
 
     fn in_clean_worktree(&self, criterion: &Criterion) -> Result<Looked> {
         let Some(checker) = rules::checker(criterion, &self.rules) else {
             return Ok(Looked::NoCommand);
         };
+        let setting = checker.setting;
         let rules = self.rules_with(checker);
-        let result = self.with_check(&rules, |check| {
+        let found = self.with_check(&rules, |check| {
             check::check_clean(self.this.call, check, self.commit)
         })?;
-        Ok(result.map_or(Looked::Stopped, |result| {
-            Looked::Result(criterion_result(criterion, &result))
+        Ok(found.map_or(Looked::Stopped, |(result, measured)| {
+            looked_at(criterion, setting, (&result, &measured))
         }))
     }
 
@@ -191,7 +196,7 @@ impl<'a> Checking<'a> {
     fn files_exist(&self, criterion: &Criterion, files: &[String]) -> Result<CriterionResult> {
         let mut missing = Vec::new();
         for file in files {
-            if !git::has_path(&self.this.slot, self.commit, file)? {
+            if !git::has_path(&self.project.path, self.commit, file)? {
                 missing.push(file.as_str());
             }
         }
@@ -207,67 +212,88 @@ impl<'a> Checking<'a> {
     }
 }
 
-fn criterion_result(criterion: &Criterion, result: &CheckResult) -> CriterionResult {
-    let mut passed = match result.outcome {
-        Outcome::Passed => Some(true),
-        Outcome::Failed | Outcome::TimedOut => Some(false),
-        Outcome::NotRun => None,
-    };
-    let mut detail = match passed {
-        Some(true) => result.words(),
-        Some(false) => result.report(),
-        None => result.reason.clone(),
-    };
-    if let (Criterion::CoverageAbove(wanted), Some(true)) = (criterion, passed) {
-        match result.log.as_deref().and_then(percentage_in) {
-            Some(found) => {
-                passed = Some(found >= f64::from(*wanted));
-                detail = format!("coverage is {found} %");
-            }
-            None => {
-                passed = None;
-                detail = "verify.coverage printed no percentage".to_owned();
-            }
+/// What a result says of a criterion. A check that could not be run says nothing, and no turn of an agent changes that.
+fn looked_at(
+    criterion: &Criterion,
+    setting: &str,
+    (result, measured): (&CheckResult, &Measured),
+) -> Looked {
+    let (passed, detail) = match result.outcome {
+        Outcome::Passed => (true, result.words()),
+        Outcome::Failed | Outcome::TimedOut => (false, result.report()),
+        Outcome::NotRun => {
+            return Looked::Impossible(format!("{setting} could not be run: {}", result.reason));
         }
+    };
+    let (passed, detail) = match criterion {
+        Criterion::CoverageAbove(wanted) if passed => coverage(*wanted, measured),
+        _ => (passed, detail),
+    };
+    Looked::Result(CriterionResult::new(criterion, Some(passed), detail))
+}
+
+fn coverage(wanted: u8, measured: &Measured) -> (bool, String) {
+    let printed = measured.percentage.as_deref();
+    let number = printed.and_then(|text| text.parse::<f64>().ok());
+    match printed.zip(number) {
+        Some((text, number)) => (number >= f64::from(wanted), format!("coverage is {text} %")),
+        // A command that measures nothing would let every phase pass.
+        None => (
+            false,
+            "verify.coverage printed no percentage; it has to print one, such as 81.5%".to_owned(),
+        ),
     }
-    CriterionResult::new(criterion, passed, detail)
-}
-
-/// The last percentage that a log names.
-fn percentage_in(log: &str) -> Option<f64> {
-    let text = file_end(Path::new(log), LOG_END)?;
-    let mut newest_first = text.lines().rev();
-    newest_first.find_map(last_percentage)
-}
-
-fn last_percentage(line: &str) -> Option<f64> {
-    let ends = line.match_indices('%').map(|(at, _)| at);
-    let numbers = ends.filter_map(|end| {
-        let before = line.get(..end)?.trim_end();
-        let is_part = |c: char| c.is_ascii_digit() || c == '.';
-        let start = before.trim_end_matches(is_part).len();
-        before.get(start..)?.parse::<f64>().ok()
-    });
-    let mut last_first = numbers.rev();
-    last_first.find(|number| (0.0..=100.0).contains(number))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::last_percentage;
+    use super::*;
+
+    fn result(outcome: Outcome) -> CheckResult {
+        CheckResult {
+            outcome,
+            reason: "not started: no memory".into(),
+            ..CheckResult::default()
+        }
+    }
 
     #[test]
-    fn the_last_percentage_of_a_line_counts() {
-        for (line, found) in [
-            ("coverage: 81.5% of statements", Some(81.5)),
-            ("TOTAL  120  12  90%", Some(90.0)),
-            ("line 12 %, branch 7.25 %", Some(7.25)),
-            ("é85%", Some(85.0)),
-            ("500% of what was asked", None),
-            ("no figure %", None),
-            ("", None),
+    fn a_check_that_proves_nothing_does_not_pass() {
+        let coverage = Criterion::CoverageAbove(80);
+        let looked = |criterion: &Criterion, outcome, percentage: Option<&str>| {
+            let measured = Measured {
+                percentage: percentage.map(str::to_owned),
+            };
+            match looked_at(criterion, "verify.coverage", (&result(outcome), &measured)) {
+                Looked::Result(result) => result.passed,
+                Looked::Impossible(_) | Looked::NoCommand | Looked::Stopped => None,
+            }
+        };
+        for (percentage, passed) in [
+            (Some("80"), true),
+            (Some("79.99"), false),
+            (Some("100.0"), true),
+            (None, false),
         ] {
-            assert_eq!(last_percentage(line), found, "{line}");
+            let found = looked(&coverage, Outcome::Passed, percentage);
+            assert_eq!(found, Some(passed), "{percentage:?}");
         }
+        let found = looked(&coverage, Outcome::Failed, Some("90"));
+        assert_eq!(found, Some(false));
+        assert_eq!(
+            looked(&Criterion::AllTestsPass, Outcome::Passed, None),
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn a_check_that_could_not_be_run_stops_the_executor() {
+        let measured = Measured::default();
+        let said = (&result(Outcome::NotRun), &measured);
+        let Looked::Impossible(why) = looked_at(&Criterion::NoLintErrors, "verify.lint", said)
+        else {
+            panic!("it counts");
+        };
+        assert_eq!(why, "verify.lint could not be run: not started: no memory");
     }
 }

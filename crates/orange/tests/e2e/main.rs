@@ -100,6 +100,7 @@ mod payloads;
 mod permissions;
 mod phased_faults;
 mod phased_judge;
+mod phased_checks;
 mod phased_kills;
 mod phased_load;
 mod phased_plans;

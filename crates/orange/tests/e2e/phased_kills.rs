@@ -25,7 +25,7 @@ executor test:
     summary: tested
 ";
 
-fn turns(env: &Agents) -> String {
+pub(crate) fn turns(env: &Agents) -> String {
     fs::read_to_string(env.root().join("turns")).unwrap_or_default()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn executors_die(env: &Agents, point: Option<&str>) {
 }
 
 /// Runs a task whose executor kills itself at this point; it is dead afterwards, and nobody has looked.
-fn executed_until(env: &Agents, point: &str) -> TestTask {
+pub(crate) fn executed_until(env: &Agents, point: &str) -> TestTask {
     let task = phased(env, "small", COUNTS, &[]);
     dies_at(env, &task, point);
     task
