@@ -1,6 +1,6 @@
 //! The hooks of phased tasks: the plan is written, an executor started and stopped, what it left is committed.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::effects::start_agent::{self, Begun};
 use crate::effects::take_back::{take_back_turn, to_be_taken_back};
 use crate::effects::{agents, completed, skipped, spoken, stop_agent};
@@ -13,7 +13,7 @@ use crate::sessions::{self, permissions, programs};
 use crate::settings::{self, harness, models};
 use crate::store::replace::short_hash;
 use crate::tx::TaskTx;
-use crate::workspaces::{self, acquire, ready_slot};
+use crate::workspaces::{self, acquire, ready_slot, tidy};
 use crate::{errand, execution, git, started_by};
 use orange_core::history::Event;
 use orange_core::runs::letter;
@@ -21,6 +21,9 @@ use orange_core::task::Task;
 use orange_core::workflow::{Hook, Role};
 use orange_core::{Action, text};
 use std::path::Path;
+
+/// What becomes of the files in a slot that is on another branch.
+const SAVED: &str = ", and what it left is saved with its rescues";
 
 /// Has the weight of the task found out, away from its lock: an agent is asked.
 pub(crate) fn classify(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
@@ -113,7 +116,7 @@ fn spec(tx: &TaskTx<'_>, run: String) -> Result<(RunSpec, Extras)> {
     let program = programs::fit_program(call, &harness)?;
     start_agent::check_login(call, task, Role::Executor)?;
     acquire::slot_is_ready(call, task)?;
-    if call.caller == crate::call::Caller::Human {
+    if call.caller == call::Caller::Human {
         started_by::note_started_by(call, &task.id);
     }
     ready_slot::ensure_slot_is_ready(call, task, &tx.place.task_file())?;
@@ -190,7 +193,7 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
         call.with_database(|database| database.spend(&task.id, &turn))?;
         return Ok(done);
     }
-    if let Some(why) = off_its_branch(&folder, task) {
+    if let Some(why) = off_its_branch(call, task, &folder)? {
         // What is there is rescued when the slot is given back.
         execution::fail_uncommitted(call, task, &why)?;
         return Ok(done);
@@ -207,19 +210,27 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     Ok(done)
 }
 
-/// Why nothing can be committed on a task's branch in its slot: an agent switched to another one, which is not the task's to change,
-/// or took the worktree apart. None: it is there.
-pub(crate) fn off_its_branch(slot: &Path, task: &Task) -> Option<String> {
+/// Why nothing can be committed on a task's branch in its slot: an agent switched to another one, which is not the task's to
+/// change, or put another repository in its place. None: it is there.
+pub(crate) fn off_its_branch(call: &Call, task: &Task, slot: &Path) -> Result<Option<String>> {
     let own = &task.branch;
-    let place = match state::head(slot) {
-        Head::Branch(current) if current == *own => return None,
-        Head::Branch(current) => format!("it is on {current}"),
-        Head::Detached(_) => "it is on no branch".to_owned(),
-        Head::Missing(why) => why,
+    let (place, left) = match state::head(slot) {
+        Head::Branch(current) if current == *own => {
+            let project = call::registered(call, &task.project)?;
+            // Another repository may have a branch of that name; its filters would run, and the commit would be nowhere else.
+            if tidy::is_worktree_of(call, &project.path, slot, &task.id)? {
+                return Ok(None);
+            }
+            let place = format!("it is no worktree of {} any more", project.name);
+            (place, "")
+        }
+        Head::Branch(current) => (format!("it is on {current}"), SAVED),
+        Head::Detached(_) => ("it is on no branch".to_owned(), SAVED),
+        Head::Missing(why) => (why, SAVED),
     };
-    Some(format!(
-        "its agent left the branch {own} in its workspace: {place}; nothing was committed there, and what it left is saved with its rescues"
-    ))
+    Ok(Some(format!(
+        "its agent left the branch {own} in its workspace: {place}; nothing was committed there{left}"
+    )))
 }
 
 /// Whether an executor on another machine says that it is at work; on this one its run tells.

@@ -1,6 +1,7 @@
 //! After a turn: its criteria are looked at, and what it means for its phase is carried out. Each is stored before the next begins,
 //! so that whoever takes over after a killed executor does nothing twice.
 
+use crate::call;
 use crate::error::{Result, err};
 use crate::execution;
 use crate::git::checkpoint;
@@ -88,7 +89,8 @@ pub(super) fn advance(
     {
         let name = format!("{}/{:03}", turn.phase, turn.iteration);
         let reference = checkpoint::reference(&this.task.id, &name);
-        checkpoint::note(&this.slot, &reference, head)?;
+        let project = call::registered(this.call, &this.task.project)?;
+        checkpoint::note(&project.path, &reference, head)?;
         crash_point("execution.checkpoint");
     }
     Transcript::of(this, &turn.phase, turn.iteration).complete(this, &execution, &turn);

@@ -2,9 +2,9 @@
 //! committed. What it means for its phase is `after_turn.rs`.
 
 use crate::call;
-use crate::effects::executor::harness_of_turns;
+use crate::effects::executor::{harness_of_turns, off_its_branch};
 use crate::effects::take_back::take_back_turn;
-use crate::effects::{executor, spoken, start_agent};
+use crate::effects::{spoken, start_agent};
 use crate::error::{Code, Result, err};
 use crate::execution;
 use crate::git::checkpoint;
@@ -354,7 +354,7 @@ fn follow_branch(this: &mut Executor<'_>) -> Result<()> {
 
 /// Refuses a slot in which an agent has switched to another branch: a commit there would change what belongs to somebody else.
 fn check_branch(this: &Executor<'_>) -> Result<()> {
-    match executor::off_its_branch(&this.slot, &this.task) {
+    match off_its_branch(this.call, &this.task, &this.slot)? {
         None => Ok(()),
         Some(why) => Err(err!(ConditionUnmet, "{why}")),
     }

@@ -13,6 +13,7 @@ use crate::{occupants, rules};
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
+use orange_sys::listing;
 use std::path::{Path, PathBuf};
 
 /// What became of a task's slot.
@@ -112,6 +113,10 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
                 }
             };
             lockfiles = lockfiles_at(&project.path, &park)?;
+        } else if folder.is_dir() && !listing::is_empty(&folder) {
+            // Nobody knows whose git would read it: it is neither saved nor emptied.
+            let path = project.path.display();
+            kept = Some(format!("it is no worktree of {path} any more"));
         }
     }
     crash_point("release.parked");
