@@ -242,6 +242,62 @@ fn a_repositorys_plan_neither_chooses_models_nor_opens_gates() {
 }
 
 #[test]
+fn a_repositorys_plan_leaves_nothing_unjudged_and_nothing_unchecked() {
+    let of = |user: &str, phases: &str| {
+        let repository = format!("weights:\n  plans:\n    medium: {phases}\n");
+        let (config, ignored) = both(user, &repository);
+        let plan = config.weights.plan(Weight::Medium).map(<[_]>::to_vec);
+        (plan, ignored.join("\n"))
+    };
+    for (phases, told) in [
+        (
+            "[{name: implement, completion_criteria: [agent_confirms]}]",
+            "it leaves out spec, which is judged",
+        ),
+        (
+            "[{name: spec}, {name: review}, {name: implement}]",
+            "it changes the order of review, which is judged, and implement",
+        ),
+        (
+            "[{name: implement}, {name: spec}, {name: review}]",
+            "it changes the order of spec, which is judged, and implement",
+        ),
+        (
+            "[{name: spec}, {name: implement}, {name: review, type: docs}]",
+            "it gives review, which is judged, another type",
+        ),
+    ] {
+        let (plan, ignored) = of("", phases);
+        assert_eq!(plan, None, "{phases}");
+        assert!(ignored.contains(told), "{ignored}");
+    }
+    // Whoever judges nothing themselves may be given less to judge.
+    let (plan, ignored) = of(
+        "gates:\n  spec: auto\n  review: auto\n",
+        "[{name: implement}]",
+    );
+    assert_eq!((plan.unwrap().len(), ignored.as_str()), (1, ""));
+    // More phases, more criteria and higher numbers count; fewer and lower ones do not.
+    let phases = "[{name: spec}, {name: build, type: implement, completion_criteria: [agent_confirms]}, {name: review}, \
+        {name: docs}, {name: test, completion_criteria: [coverage_above: 10, files_exist: [a]]}]";
+    let (plan, _) = of("", phases);
+    let words = |name: &str| {
+        let plan = plan.as_ref().unwrap().iter();
+        let mut found = plan.filter(|phase| phase.name == name);
+        let criteria = found.next().unwrap().completion_criteria.iter();
+        criteria.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        words("build"),
+        ["agent_confirms", "all_tests_pass", "no_lint_errors"]
+    );
+    assert_eq!(
+        words("test"),
+        ["coverage_above: 80", "files_exist: a", "all_tests_pass"]
+    );
+}
+
+#[test]
 fn a_plan_is_checked_when_it_is_read() {
     for (plan, told) in [
         ("[]", "must have 1 to 99 phases"),

@@ -39,27 +39,14 @@ fn read(key: &str, node: &Node) -> Result<(Weight, Vec<PlannedPhase>), String> {
     Ok((weight, phases))
 }
 
-/// A repository's word: neither models nor looser gates. An error is why the plan does not count at all.
+/// A repository's word: neither models nor looser gates, and no criterion less. An error is why the plan does not count at all.
 pub(super) fn say_of_repository(config: &mut Config, key: &str, node: &Node) -> Result<(), String> {
     let (weight, mut phases) = read(key, node)?;
     let known = config.weights.plan(weight).map(<[PlannedPhase]>::to_vec);
     let known = known.unwrap_or_else(|| Plan::built_in(weight));
-    let is_human = |phase: &PlannedPhase| {
-        let gates = &config.gates;
-        let said = gates
-            .of_weight(weight, &phase.name)
-            .or(gates.named(&phase.name));
-        phase.kind != PhaseKind::Finalize && said.unwrap_or(phase.gate.kind) == PhaseGateKind::Human
-    };
-    let left_out = known
-        .iter()
-        .find(|known| is_human(known) && phases.iter().all(|phase| phase.name != known.name));
-    if let Some(phase) = left_out {
-        return Err(format!(
-            "does not count here: it leaves out {}, after which a person decides",
-            phase.name
-        ));
-    }
+    keeps_gated_phases(config, weight, &known, &phases)
+        .map_err(|why| format!("does not count here: it {why}"))?;
+    let names: Vec<String> = phases.iter().map(|phase| phase.name.clone()).collect();
     for phase in &mut phases {
         phase.model = None;
         phase.effort = None;
@@ -68,9 +55,90 @@ pub(super) fn say_of_repository(config: &mut Config, key: &str, node: &Node) -> 
         let mut criteria = criteria(&known, phase);
         criteria.retain(|one| !phase.gate.criteria.contains(one));
         phase.gate.criteria.extend(criteria);
+        if let Some(known) = replaced(&known, &names, phase) {
+            keep_criteria(&mut phase.completion_criteria, &known.completion_criteria);
+        }
     }
     config.weights.plans.insert(weight, phases);
     Ok(())
+}
+
+/// Refuses a plan that leaves out a phase about which somebody decides, makes it another kind of phase, or moves it: a review before the
+/// work has nothing to review.
+fn keeps_gated_phases(
+    config: &Config,
+    weight: Weight,
+    known: &[PlannedPhase],
+    phases: &[PlannedPhase],
+) -> Result<(), String> {
+    for (at, gated) in known.iter().enumerate() {
+        let gates = &config.gates;
+        let said = gates
+            .of_weight(weight, &gated.name)
+            .or(gates.named(&gated.name));
+        let gate = said.unwrap_or(gated.gate.kind);
+        if gated.kind == PhaseKind::Finalize || gate.is_open() {
+            continue;
+        }
+        let name = &gated.name;
+        let who = match gate {
+            PhaseGateKind::Human => "after which a person decides",
+            _ => "which is judged",
+        };
+        let Some(now) = phases.iter().position(|phase| phase.name == *name) else {
+            return Err(format!("leaves out {name}, {who}"));
+        };
+        if phases
+            .get(now)
+            .is_some_and(|phase| phase.kind != gated.kind)
+        {
+            return Err(format!("gives {name}, {who}, another type"));
+        }
+        for (place, other) in known.iter().enumerate() {
+            let moved = phases.iter().position(|phase| phase.name == other.name);
+            let Some(moved) = moved.filter(|_| place != at) else {
+                continue;
+            };
+            if (place < at) != (moved < now) {
+                let other = &other.name;
+                return Err(format!("changes the order of {name}, {who}, and {other}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The phase whose place one takes: of the same name, or else of the same type if the plan has it no more.
+fn replaced<'k>(
+    known: &'k [PlannedPhase],
+    names: &[String],
+    phase: &PlannedPhase,
+) -> Option<&'k PlannedPhase> {
+    let same_name = known.iter().find(|known| known.name == phase.name);
+    same_name.or_else(|| {
+        let mut left_out = known.iter().filter(|known| !names.contains(&known.name));
+        left_out.find(|known| known.kind == phase.kind)
+    })
+}
+
+/// Adds what a phase has to meet anyway; of two percentages the higher one counts.
+fn keep_criteria(criteria: &mut Vec<Criterion>, known: &[Criterion]) {
+    for wanted in known {
+        let Criterion::CoverageAbove(least) = wanted else {
+            if !criteria.contains(wanted) {
+                criteria.push(wanted.clone());
+            }
+            continue;
+        };
+        let coverage = criteria.iter_mut().find_map(|one| match one {
+            Criterion::CoverageAbove(percent) => Some(percent),
+            _ => None,
+        });
+        match coverage {
+            Some(percent) => *percent = (*percent).max(*least),
+            None => criteria.push(wanted.clone()),
+        }
+    }
 }
 
 /// The gate that a phase has without the repository's word. A phase by another name is taken for those of its kind.

@@ -210,7 +210,7 @@ const PLAN: Setting = Setting {
     example: "[{name: implement, max_iterations: 5}, {name: test}]",
     repository: Limited,
     about: "The phases of tasks of that weight, as a plan has them (docs/reference/configuration.md). A repository's choose \
-            neither model nor effort, their gates are only stricter, no phase after which you decide is left out, and their \
+            neither model nor effort, their gates are only stricter, no phase that is judged or after which you decide is left out or moved, no completion criterion is dropped, and their \
             commands and MCP servers run only after you agreed to them (`orange project trust`).",
     set: plans::say,
 };
