@@ -4,7 +4,7 @@ pub mod harness;
 pub mod models;
 pub(crate) mod outside;
 
-use crate::call::{Call, Loaded};
+use crate::call::{self, Call, Loaded};
 use crate::error::{Code, Error, Result, err};
 use crate::git::committed::text_of;
 use crate::projects::Project;
@@ -108,29 +108,45 @@ pub(crate) fn config_of(call: &Call, project: &Project) -> Result<Config> {
     config_at(call, project, newest_base(project))
 }
 
+/// The settings for the phases of a task. What its repository says of gates cannot be left out because nobody can read it: that is an
+/// error. A repository without commits says nothing.
+pub(crate) fn phased_config_for(call: &Call, task: &Task) -> Result<Config> {
+    let project = call::registered(call, &task.project)?;
+    match rules_commit::rules_commit(call, &project, task) {
+        Ok(commit) => {
+            let (layer, _) = rules::layer_at(&project.path, &commit)?;
+            with_repository(call, &project, &layer)
+        }
+        Err(error) if error.code == Code::ConditionUnmet => Ok(config(call)?.clone()),
+        Err(error) => Err(error),
+    }
+}
+
 /// A repository that is gone or empty says nothing.
 fn config_at(call: &Call, project: &Project, commit: Result<String>) -> Result<Config> {
     let Ok(commit) = commit else {
         return Ok(config(call)?.clone());
     };
-    let mut config = Config::default();
-    let user = &loaded(call)?.user;
-    user.apply(&mut config);
     match rules::layer_at(&project.path, &commit) {
-        Ok((layer, _)) => {
-            config = Config::default();
-            layer.apply_under_user(&mut config);
-            user.apply(&mut config);
-            for ignored in layer.apply_over_user(&mut config) {
-                tracing::warn!(project = project.name, "{}, {ignored}", rules::CONFIG);
-            }
-        }
+        Ok((layer, _)) => return with_repository(call, project, &layer),
         Err(error) if error.code == Code::Damaged => call.notice(format!(
             "project {}: {}; your own settings count",
             project.name, error.message
         )),
         // Callers that need git report its error.
         Err(error) => tracing::warn!(%error, "what the repository says is not known"),
+    }
+    Ok(config(call)?.clone())
+}
+
+/// The user's settings with those of a repository around them.
+fn with_repository(call: &Call, project: &Project, layer: &Layer) -> Result<Config> {
+    let user = &loaded(call)?.user;
+    let mut config = Config::default();
+    layer.apply_under_user(&mut config);
+    user.apply(&mut config);
+    for ignored in layer.apply_over_user(&mut config) {
+        tracing::warn!(project = project.name, "{}, {ignored}", rules::CONFIG);
     }
     outside::apply_overrides(call, &mut config)?;
     Ok(config)

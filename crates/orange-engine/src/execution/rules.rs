@@ -29,7 +29,7 @@ pub(crate) struct PhaseRules {
 
 /// The settings of the user and of the repository, as the task's base commit has them.
 pub(crate) fn of(call: &Call, task: &Task, plan: &Plan) -> Result<PhaseRules> {
-    let config = settings::config_for(call, task)?;
+    let config = settings::phased_config_for(call, task)?;
     let phases = config.phases.clone();
     let mut rules = PhaseRules {
         core: Rules {
@@ -79,7 +79,7 @@ impl PhaseRules {
 
 /// The plan that the settings have for a weight, or Orange's own.
 pub(crate) fn plan_of_weight(call: &Call, task: &Task, weight: Weight) -> Result<Plan> {
-    let config = settings::config_for(call, task)?;
+    let config = settings::phased_config_for(call, task)?;
     let phases = match config.weights.plan(weight) {
         Some(phases) => phases.to_vec(),
         None => Plan::built_in(weight),

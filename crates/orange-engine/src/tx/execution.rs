@@ -129,10 +129,13 @@ impl TaskTx<'_> {
 
     /// Who is to decide about the phase that is done, in words.
     fn gate_reached(&self, execution: &Execution, plan: &Plan) -> Result<(Trigger, String)> {
-        let rules = execution::rules::of(self.call, &self.task, plan)?;
         let gate = execution.gate(plan);
         let phase = gate.and_then(|state| plan.phase(&state.name));
-        let kind = phase.map(|phase| rules.core.gate(phase));
+        // Without settings it waits for a person all the same.
+        let rules = execution::rules::of(self.call, &self.task, plan).ok();
+        let kind = phase
+            .zip(rules)
+            .map(|(phase, rules)| rules.core.gate(phase));
         let name = gate.map_or("a phase", |state| state.name.as_str());
         let said = gate.and_then(|state| state.summary.as_deref());
         let said = said.map_or(String::new(), |said| format!(": {said}"));
