@@ -122,6 +122,8 @@ pub struct Turn {
 pub struct Way {
     pub arguments: Vec<String>,
     pub environment: BTreeMap<String, String>,
+    /// Variables that a turn of a task does not get.
+    pub withheld: Vec<String>,
     /// Takes in a line of its output.
     pub hear: Hear,
     /// What a line of standard error says, as if it were a line of output.
@@ -143,6 +145,15 @@ impl Request {
         match (&self.resume, &self.extras.begin) {
             (None, Some(id)) => Conversation::New(id.clone()),
             (resume, _) => Conversation::resumed_or_new(resume.clone()),
+        }
+    }
+
+    /// The folder for what it is started with: that of its run, if it belongs to one.
+    pub fn own_folder(&self, home: &Path) -> PathBuf {
+        let of = self.extras.turn_of.as_ref();
+        match of.and_then(|of| of.run.as_deref()) {
+            Some(run) => home.join("runs").join(run),
+            None => home.join(FENCE),
         }
     }
 }
@@ -230,12 +241,7 @@ fn command(
     world: &Probe<'_>,
 ) -> std::io::Result<Command> {
     let of = request.extras.turn_of.as_ref();
-    let run = of.and_then(|of| of.run.as_deref());
-    let fence = match run {
-        Some(run) => world.home.join("runs").join(run),
-        None => world.home.join(FENCE),
-    };
-    let fence = fence::put_up(&fence, &request.folder)?;
+    let fence = fence::put_up(&request.own_folder(world.home), &request.folder)?;
     let path = match of {
         Some(of) => own_first(&of.orange, of.search_path.as_deref().map(OsStr::new)),
         None => world.search_path.unwrap_or_default().to_owned(),
@@ -261,7 +267,9 @@ fn command(
         .envs(fence.git_settings(|name| std::env::var(name).ok()))
         .envs(REAL_OBJECTS.iter().copied())
         .env("PATH", fence.search_path(&path)?);
-    let withheld = of.into_iter().flat_map(|of| &of.withheld);
+    let withheld = of
+        .into_iter()
+        .flat_map(|of| of.withheld.iter().chain(&way.withheld));
     let cleared = harness::environment::cleared().map(|name| -> &str { name });
     for name in cleared.chain(withheld.map(String::as_str)) {
         command.env_remove(name);

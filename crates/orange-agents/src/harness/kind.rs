@@ -63,6 +63,8 @@ facts! {
     queues_messages: bool = false,
     /// Does its account depend on the model, so that its login tells nothing where one was chosen?
     login_by_model: bool = false,
+    /// Can a turn without a terminal be given MCP servers of its own?
+    takes_mcp_servers: bool = false,
     /// The oldest version that has all that Orange uses, and what that is.
     oldest: Option<(Version, &'static str)> = None,
     /// Beginnings of the names of variables that lead to its model and account: its agents get them.

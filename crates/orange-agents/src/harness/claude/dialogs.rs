@@ -37,6 +37,26 @@ pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
     answers
 }
 
+/// Variables that a turn without a terminal does not get. There claude asks nothing and uses any key that it finds: one that the
+/// user has refused, or has not been asked about beside a login of their own, is not meant.
+pub(super) fn withheld_from_turn(environment: &BTreeMap<String, String>) -> Vec<String> {
+    let key = environment.get(KEY).filter(|key| !key.is_empty());
+    let Some(key) = key.filter(|_| !environment.contains_key("ANTHROPIC_AUTH_TOKEN")) else {
+        return Vec::new();
+    };
+    let known = read(memory_file(environment).as_deref());
+    let has_login = known
+        .get("oauthAccount")
+        .is_some_and(|account| !account.is_null());
+    let is_meant = has_answered(key, &known, "approved")
+        || !(has_login || has_answered(key, &known, "rejected"));
+    if is_meant {
+        Vec::new()
+    } else {
+        vec![KEY.to_owned()]
+    }
+}
+
 impl Answers {
     /// A key that claude has not asked about yet.
     fn about_the_key(&mut self, environment: &BTreeMap<String, String>, known: &Value) {
@@ -84,15 +104,16 @@ fn read(path: Option<&Path>) -> Value {
     value.unwrap_or(Value::Null)
 }
 
-/// It remembers keys by their ends.
 fn was_asked_about(key: &str, known: &Value) -> bool {
+    has_answered(key, known, "approved") || has_answered(key, known, "rejected")
+}
+
+/// Whether a key is in one of the two lists; it remembers keys by their ends.
+fn has_answered(key: &str, known: &Value, list: &str) -> bool {
     let start = key.char_indices().rev().nth(19).map_or(0, |(at, _)| at);
     let end = key.get(start..).unwrap_or(key);
-    let lists = ["approved", "rejected"].map(|list| {
-        let list = known.pointer(&format!("/customApiKeyResponses/{list}"));
-        list.and_then(Value::as_array)
-    });
-    let mut all = lists.into_iter().flatten().flatten();
+    let list = known.pointer(&format!("/customApiKeyResponses/{list}"));
+    let mut all = list.and_then(Value::as_array).into_iter().flatten();
     all.any(|entry| entry == end)
 }
 
@@ -140,6 +161,31 @@ mod tests {
         assert_eq!(known.environment["CLAUDE_CODE_SANDBOXED"], "1");
         assert!(!known.environment.contains_key("IS_DEMO"));
         assert_eq!(World::new(&json!({})).answers().environment["IS_DEMO"], "1");
+    }
+
+    #[test]
+    fn a_turn_gets_the_key_that_is_meant() {
+        let key = "sk-ant-0123456789012345678901234567";
+        let listed =
+            |list: &str| json!({"customApiKeyResponses": {list: ["89012345678901234567"]}});
+        let with_login = |mut known: Value| {
+            known["oauthAccount"] = json!({"x": 1});
+            known
+        };
+        for (known, withheld) in [
+            (onboarded(), false),
+            (with_login(onboarded()), true),
+            (listed("approved"), false),
+            (with_login(listed("approved")), false),
+            (listed("rejected"), true),
+            (with_login(listed("rejected")), true),
+        ] {
+            let world = World::new(&known).with(KEY, key);
+            let found = withheld_from_turn(&world.environment);
+            assert_eq!(found == [KEY], withheld, "{known}: {found:?}");
+            let world = world.with("ANTHROPIC_AUTH_TOKEN", "t");
+            assert_eq!(withheld_from_turn(&world.environment), [""; 0]);
+        }
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Claude without a terminal: `claude -p`, whose last line is the result. What the result says of tokens is that of this
 //! turn, what it says of cost and of models is that of the conversation: the latter is taken for both.
 
+use super::dialogs;
 use super::limits::limit_in_words;
 use super::sources::sources;
+use crate::error::{IoContext, Result};
+use crate::harness::probe::Probe;
 use crate::headless::{
     FailureKind, Heard, Listener, Request, Said, Way, kind_of_status, kind_of_word, text_of,
     tool_use, usage_of,
@@ -12,8 +15,13 @@ use orange_core::Timestamp;
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use orange_core::work::plan::McpServer;
+use orange_sys::private;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+/// The file with the MCP servers of a turn, in the folder of its run.
+const SERVERS: &str = "mcp-servers.json";
 
 /// Tokens of an answer, in the service's own names, and those of a model in the result.
 const NAMES: [&str; 4] = [
@@ -29,7 +37,8 @@ const NAMES_OF_MODELS: [&str; 4] = [
     "cacheCreationInputTokens",
 ];
 
-pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
+pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
+    let given = world.environment;
     let mut arguments: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"]
         .map(str::to_owned)
         .to_vec();
@@ -46,21 +55,24 @@ pub(super) fn way(request: &Request, given: &BTreeMap<String, String>) -> Way {
     // No project, so nobody agreed to what is in the folder.
     let sources = sources(&request.folder, given, false);
     arguments.extend(sources.arguments);
-    arguments.extend(mcp_argument(&request.extras.mcp_servers));
+    let servers = request.own_folder(world.home).join(SERVERS);
+    arguments.extend(mcp_argument(&request.extras.mcp_servers, &servers)?);
     let mut environment = sources.environment;
     environment.extend(super::own_environment(&request.choice, request.permissions));
-    Way {
+    Ok(Way {
         arguments,
         environment,
+        withheld: dialogs::withheld_from_turn(given),
         hear,
         aside: None,
         unknown_conversation: "No conversation found",
         logged_out: &["Please run /login", "Invalid API key", "Not logged in"],
-    }
+    })
 }
 
-/// Servers of this run, which `--strict-mcp-config` does not leave out.
-fn mcp_argument(servers: &[McpServer]) -> Option<String> {
+/// Servers of this run, which `--strict-mcp-config` does not leave out. In a file that only its user reads: there may be secrets in their
+/// environment, and everybody on the machine can see a command line.
+fn mcp_argument(servers: &[McpServer], file: &Path) -> Result<Option<String>> {
     let server = |server: &McpServer| {
         let about = match (server.command.split_first(), &server.url) {
             (Some((program, words)), _) => {
@@ -73,7 +85,15 @@ fn mcp_argument(servers: &[McpServer]) -> Option<String> {
         Some((server.name.clone(), about))
     };
     let servers: Map<String, Value> = servers.iter().filter_map(server).collect();
-    (!servers.is_empty()).then(|| format!("--mcp-config={}", json!({"mcpServers": servers})))
+    if servers.is_empty() {
+        return Ok(None);
+    }
+    let text = json!({"mcpServers": servers}).to_string();
+    private::make_folders(private::folder_of(file))
+        .and_then(|()| private::create_anew(file))
+        .and_then(|mut new| new.write_all(text.as_bytes()))
+        .doing("write", file)?;
+    Ok(Some(format!("--mcp-config={}", file.display())))
 }
 
 pub(super) fn hear(heard: &mut Heard, line: &Value, listener: &mut Listener<'_>) {
@@ -197,6 +217,8 @@ fn usage(line: &Value) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt;
 
     fn hear_silently(heard: &mut Heard, line: &Value) {
         hear(heard, line, &mut |_| {});
@@ -292,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_a_run_are_given_as_one_argument() {
+    fn servers_of_a_run_are_given_in_a_file_of_its_own() {
         let servers = [
             McpServer {
                 name: "ui".into(),
@@ -310,15 +332,25 @@ mod tests {
                 ..McpServer::default()
             },
         ];
-        let argument = mcp_argument(&servers).unwrap();
-        let json: Value =
-            serde_json::from_str(argument.strip_prefix("--mcp-config=").unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs/r1").join(SERVERS);
+        // A link that an agent laid there is not followed.
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &file).unwrap();
+        let argument = mcp_argument(&servers, &file).unwrap().unwrap();
+        assert_eq!(argument, format!("--mcp-config={}", file.display()));
+        let mode = std::fs::symlink_metadata(&file)
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
         let expected = json!({"mcpServers": {
             "ui": {"type": "stdio", "command": "npx", "args": ["-y", "x@1"], "env": {"A": "b"}},
             "far": {"type": "http", "url": "http://localhost:1"},
         }});
         assert_eq!(json, expected);
-        assert_eq!(mcp_argument(&[]), None);
+        assert_eq!(mcp_argument(&[], &file).unwrap(), None);
     }
 
     #[test]

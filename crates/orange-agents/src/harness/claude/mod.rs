@@ -83,6 +83,7 @@ const FACTS: &Facts = &Facts {
     arguments: None,
     loads_project_files: true,
     queues_messages: true,
+    takes_mcp_servers: true,
     oldest: Some((
         Version(2, 1, 78),
         "its hooks tell of a turn that failed (StopFailure)",
@@ -201,7 +202,7 @@ impl Kind for Claude {
     }
 
     fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
-        Some(Ok(headless::way(request, world.environment)))
+        Some(headless::way(request, world))
     }
 
     fn login(&self, probe: &Probe<'_>, program: &Path) -> Login {

@@ -33,6 +33,7 @@ pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
     Ok(Way {
         arguments,
         environment: BTreeMap::from([("ORANGE_HEADLESS_PERMISSIONS".into(), permissions)]),
+        withheld: Vec::new(),
         hear,
         aside: Some(aside),
         unknown_conversation: "No session found",

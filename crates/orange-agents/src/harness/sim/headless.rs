@@ -30,6 +30,7 @@ pub(super) fn way(request: &Request, home: &Path) -> Way {
     Way {
         arguments,
         environment: BTreeMap::new(),
+        withheld: Vec::new(),
         hear,
         aside: None,
         unknown_conversation: "there is no conversation",
