@@ -16,7 +16,7 @@ use crate::harness::Adapter;
 use crate::seal;
 use crate::store::{make_folder, private, temporary};
 use crate::tmux::Pane;
-pub use above::{Ancestors, RUN_AGENT, RUN_PHASES, RunAbove};
+pub use above::{Ancestors, RUN_AGENT, RUN_PHASES, RunAbove, Unattended};
 pub use inbox::{Message, Outcome};
 use orange_core::Timestamp;
 use orange_core::config::Permissions;

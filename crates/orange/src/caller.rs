@@ -3,15 +3,19 @@
 
 use orange_core::choice::NotAllowed;
 use orange_core::workflow::Role;
-use orange_engine::runs::Ancestors;
+use orange_engine::runs::{Ancestors, Unattended};
 use orange_engine::workspaces::CHECK_MARK;
 use orange_engine::{Caller, Result, err};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(home: &Path) -> Result<Caller> {
     let ancestors = Ancestors::of_this_process();
-    if ancestors.include_check() {
-        return Ok(check("a repository"));
+    match ancestors.errand() {
+        Some(Unattended::Check) => return Ok(check("a repository")),
+        Some(Unattended::Classification) => {
+            return Ok(of_no_task("classification of a task".into()));
+        }
+        None => {}
     }
     if let Some(above) = ancestors.run(home) {
         agrees("ORANGE_TASK_ID", Some(&above.task))?;
@@ -58,10 +62,14 @@ fn check_of(home: &Path, folder: Option<String>) -> Option<Caller> {
     ours.then(|| check(&folder.file_name().unwrap_or_default().to_string_lossy()))
 }
 
-/// An agent of no task: no id has blanks.
 fn check(of: &str) -> Caller {
+    of_no_task(format!("check of {of}"))
+}
+
+/// An agent of no task: no id has blanks.
+fn of_no_task(task: String) -> Caller {
     Caller::Agent {
-        task: format!("check of {of}"),
+        task,
         role: Role::Executor,
         run: None,
     }

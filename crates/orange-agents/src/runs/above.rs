@@ -19,6 +19,15 @@ pub struct RunAbove {
     pub run: Option<String>,
 }
 
+/// An errand that runs what others wrote, without a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unattended {
+    /// `errand verify`: the commands of a check.
+    Check,
+    /// `errand classify`: an agent that says how large a task is.
+    Classification,
+}
+
 /// The processes that this one descends from, the nearest first, each with the words it was started with.
 pub struct Ancestors(Vec<(u32, Vec<String>)>);
 
@@ -28,20 +37,24 @@ impl Ancestors {
         Ancestors(line.map(|pid| (pid, command_line(pid))).collect())
     }
 
-    /// Whether a check of this program runs this process: `orange errand verify` is nearer than any `run-agent`.
-    pub fn include_check(&self) -> bool {
+    /// The errand of this program that runs this process, if it is nearer than any `run-agent`.
+    pub fn errand(&self) -> Option<Unattended> {
         for (_, words) in &self.0 {
             let is_orange =
                 words.first().and_then(|word| word.rsplit('/').next()) == Some("orange");
             let verb = |place: usize| words.get(place).map(String::as_str);
-            if is_orange && verb(1) == Some("errand") && verb(2) == Some("verify") {
-                return true;
+            if is_orange && verb(1) == Some("errand") {
+                match verb(2) {
+                    Some("verify") => return Some(Unattended::Check),
+                    Some("classify") => return Some(Unattended::Classification),
+                    _ => {}
+                }
             }
             if arguments_of(words).is_some() {
-                return false;
+                return None;
             }
         }
-        false
+        None
     }
 
     /// The nearest one that is the recorded `run-agent` of a run of this home. Without one, the outermost one that
@@ -120,6 +133,24 @@ mod tests {
         assert_eq!(look_alike(&words("orange task list")), None);
         assert_eq!(look_alike(&words("vim run-agent --task abc")), None);
         assert_eq!(look_alike(&words("orange run-agent --role worker")), None);
+    }
+
+    #[test]
+    fn the_nearest_errand_with_foreign_commands_is_told() {
+        let errand = |lines: &[&str]| {
+            let lines = lines.iter().map(|line| (1, words(line)));
+            Ancestors(lines.collect()).errand()
+        };
+        let agent = "/usr/bin/orange run-agent --task abc --role worker --run abc-w1";
+        let classify = "/usr/bin/orange errand classify shop/abc";
+        assert_eq!(errand(&["sh", classify]), Some(Unattended::Classification));
+        assert_eq!(
+            errand(&["orange errand verify abc", agent]),
+            Some(Unattended::Check)
+        );
+        assert_eq!(errand(&["sh", agent, classify]), None);
+        assert_eq!(errand(&["sh -c orange errand classify"]), None);
+        assert_eq!(errand(&["orange errand queue"]), None);
     }
 
     #[test]
