@@ -27,7 +27,11 @@ pub enum Said<'a> {
     /// A piece of output that is nothing of the harness's, its line ends in it.
     Other(&'a str),
     /// What the turn has used so far, whenever that is told anew.
-    Used(Usage),
+    Used {
+        usage: Usage,
+        /// The model that answered last, where the harness tells.
+        model: Option<&'a str>,
+    },
 }
 
 /// Who hears what an agent says while its turn lasts.
@@ -117,7 +121,10 @@ fn take(heard: &mut Heard, line: Line<'_>, hear: super::Hear, listener: &mut Lis
             let before = heard.used;
             hear(heard, &value, listener);
             if heard.used != before {
-                listener(Said::Used(heard.used));
+                listener(Said::Used {
+                    usage: heard.used,
+                    model: heard.model.as_deref(),
+                });
             }
         }
         Line::Junk { text, begins } => {

@@ -140,7 +140,7 @@ echo '{"type":"result","error":null}'"#,
     let mut listener = |said: Said<'_>| match said {
         Said::Other(text) => other += text.len(),
         Said::Text(text) => texts.push(text.chars().take(4).collect::<String>()),
-        Said::Tool { .. } | Said::Used(_) => {}
+        Said::Tool { .. } | Said::Used { .. } => {}
     };
     let turn = agent.heard_turn(&|| false, &mut listener).unwrap();
     assert_eq!(turn.error, None);

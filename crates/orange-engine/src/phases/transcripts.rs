@@ -126,7 +126,7 @@ impl Writing {
                 self.write(&format!("> {name}: {on}\n"));
             }
             Said::Other(text) => self.write(text),
-            Said::Used(_) => return,
+            Said::Used { .. } => return,
         }
         self.flush();
     }

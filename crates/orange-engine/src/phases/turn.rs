@@ -239,10 +239,10 @@ impl<'a> Spending<'a> {
     }
 
     fn hear(&mut self, said: &Said<'_>) {
-        let Said::Used(usage) = said else {
+        let Said::Used { usage, model } = said else {
             return;
         };
-        self.iteration.usage = *usage;
+        self.iteration.usage = self.this.rules.prices.priced(*model, *usage);
         if self
             .kept
             .is_some_and(|kept| kept.elapsed() < BETWEEN_SPENDINGS)
