@@ -5,6 +5,7 @@
 pub(crate) mod journal;
 pub(crate) mod review_file;
 pub(crate) mod rules;
+pub(crate) mod servers;
 pub(crate) mod spec;
 
 use crate::budget;

@@ -105,7 +105,7 @@ echo 'careful' >&2
     let mut said = Vec::new();
     let mut listener = |one: Said<'_>| {
         // How often it is told depends on how its output is cut into pieces.
-        if !matches!(one, Said::Used(_)) {
+        if !matches!(one, Said::Used { .. }) {
             said.push(format!("{one:?}"));
         }
     };

@@ -76,7 +76,7 @@ pub(super) fn ask(
     let mut request = request(this, &phase, wanted, (&agent, role), folder, prompt)?;
     request.extras.begin = Some(session);
     iteration.model.clone_from(&request.choice.model);
-    let said = turn::run(this, &agent, request, &transcript, &iteration);
+    let said = turn::run(this, &agent, request, &transcript, &iteration, &[]);
     let end = turn::note(this, &mut iteration, said, |text| {
         let judgement = Judgement::read(text);
         let outcome = match judgement.decision {

@@ -1,12 +1,12 @@
 //! One turn: its iteration is opened, an agent runs, what it said and used is kept at once, and what it left in the slot is
 //! committed. What it means for its phase is `after_turn.rs`.
 
-use crate::call;
 use crate::effects::executor::{harness_of_turns, off_its_branch};
 use crate::effects::take_back::take_back_turn;
 use crate::effects::{spoken, start_agent};
 use crate::error::{Code, Result, err};
 use crate::execution;
+use crate::execution::servers::{self, LeftOutServer};
 use crate::git::checkpoint;
 use crate::git::state::{self, Head};
 use crate::harness::Harness;
@@ -14,16 +14,13 @@ use crate::headless::{FailureKind, Request, Said, Turn, TurnExtras, listen_to_tu
 use crate::phases::executor::{End, Executor};
 use crate::phases::transcripts::Transcript;
 use crate::prompt::phase as prompts;
-use crate::rules::{Commands, rules_commit};
 use crate::sessions::programs;
 use crate::settings::models;
-use crate::workspaces::consents;
-use orange_core::config::server_in_words;
 use orange_core::task::Task;
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
 use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Wanted};
-use orange_core::work::plan::{McpServer, PhaseKind, PlannedPhase};
+use orange_core::work::plan::{PhaseKind, PlannedPhase};
 use orange_core::workflow::{Role, Trigger};
 use orange_sys::crash_points::crash_point;
 use std::path::PathBuf;
@@ -93,13 +90,16 @@ pub(super) fn take(
     if !this.journal()? {
         return Ok(Some(this.interrupted()));
     }
+    let servers = servers::of_phase(this.call, &this.task, &phase, &agent.harness)?;
     let mut request = request(this, &phase, wanted, &agent, prompt)?;
+    request.extras.mcp_servers = servers.given;
     request.extras.used_before = before;
     if request.resume.is_none() {
         request.extras.begin = Some(session);
     }
     iteration.model.clone_from(&request.choice.model);
-    let turn = run(this, &agent, request, &transcript, &iteration);
+    let left_out = &servers.left_out;
+    let turn = run(this, &agent, request, &transcript, &iteration, left_out);
     let end = note(this, &mut iteration, turn, |text| {
         let mut answer = Answer::read(text);
         answer.relative_to(&this.slot);
@@ -158,32 +158,9 @@ fn request(
                 wanted.iteration,
                 wanted.attempt,
             )),
-            mcp_servers: agreed_servers(this, phase)?,
             ..TurnExtras::default()
         },
     })
-}
-
-/// The MCP servers of a phase, without those of the repository's plans that nobody has agreed to.
-fn agreed_servers(this: &Executor<'_>, phase: &PlannedPhase) -> Result<Vec<McpServer>> {
-    let mut servers = phase.mcp_servers.clone();
-    if servers.is_empty() {
-        return Ok(servers);
-    }
-    let project = call::registered(this.call, &this.task.project)?;
-    let commit = rules_commit::rules_commit(this.call, &project, &this.task)?;
-    let foreign = consents::repository_rules(this.call, &project, &commit)?.foreign;
-    let plans = Commands {
-        plans: foreign.plans,
-        ..Commands::default()
-    };
-    if !consents::is_trusted(this.call, &project.name, &plans)? {
-        servers.retain(|server| {
-            let told = server_in_words(server);
-            !told.is_some_and(|told| plans.plans.contains(&told))
-        });
-    }
-    Ok(servers)
 }
 
 /// Runs the agent; a conversation that it does not know any more begins anew.
@@ -193,9 +170,15 @@ pub(super) fn run(
     mut request: Request,
     transcript: &Transcript,
     iteration: &Iteration,
+    left_out: &[LeftOutServer],
 ) -> Result<Turn> {
     loop {
         let mut written = transcript.begin(&this.task, iteration, &request.prompt)?;
+        for server in left_out {
+            let name = format!("MCP server {} is left out", server.server);
+            let on = &server.why;
+            written.hear(Said::Tool { name: &name, on });
+        }
         let mut spending = Spending::of(this, iteration);
         let stop = || this.run.is_to_stop();
         let outcome = listen_to_turn(

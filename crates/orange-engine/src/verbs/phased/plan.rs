@@ -4,7 +4,8 @@ use crate::access;
 use crate::call::Call;
 use crate::error::{Error, Result, err};
 use crate::execution::rules::UncheckedCriterion;
-use crate::execution::{self, rules};
+use crate::execution::servers::LeftOutServer;
+use crate::execution::{self, rules, servers};
 use crate::field_checks::bad_value;
 use crate::settings;
 use crate::store::Place;
@@ -32,6 +33,8 @@ pub struct ShownPlan {
     /// Who decides about each phase, and who says so.
     pub gates: Vec<(String, PhaseGateKind, GateSource)>,
     pub unchecked: Vec<UncheckedCriterion>,
+    /// MCP servers that no agent gets as things are.
+    pub left_out: Vec<LeftOutServer>,
 }
 
 /// The plan of a task.
@@ -51,6 +54,7 @@ pub(crate) fn shown(call: &Call, task: Task, plan: Plan) -> Result<ShownPlan> {
     });
     let gates = gates.collect();
     let unchecked = rules::unchecked(call, &task, &plan)?;
+    let left_out = servers::left_out(call, &task, &plan)?;
     let execution = execution::execution(call, &task)?;
     Ok(ShownPlan {
         task,
@@ -58,6 +62,7 @@ pub(crate) fn shown(call: &Call, task: Task, plan: Plan) -> Result<ShownPlan> {
         execution,
         gates,
         unchecked,
+        left_out,
     })
 }
 

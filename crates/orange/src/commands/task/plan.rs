@@ -133,6 +133,13 @@ impl Shown<'_> {
             let unchecked = unchecked
                 .map(|one| serde_json::json!({"criterion": one.criterion, "why": one.why}));
             phase.insert("unchecked".to_owned(), unchecked.collect());
+            let left_out = shown.left_out.iter().filter(|one| one.phase == *name);
+            let left_out: Vec<_> = left_out
+                .map(|one| serde_json::json!({"server": one.server, "why": one.why}))
+                .collect();
+            if !left_out.is_empty() {
+                phase.insert("left_out_mcp_servers".to_owned(), left_out.into());
+            }
         }
         Shown {
             task: &shown.task,
@@ -197,28 +204,41 @@ pub(super) fn to_text(shown: &ShownPlan) -> String {
     if !unchecked.is_empty() {
         let _ = write!(text, "\nNobody can check as things are:\n{unchecked}");
     }
+    let left_out = left_out(shown);
+    if !left_out.is_empty() {
+        let _ = write!(
+            text,
+            "\nMCP servers that no agent gets as things are:\n{left_out}"
+        );
+    }
     text
+}
+
+/// MCP servers that no agent gets, each once, with the reason and the phases that have it.
+fn left_out(shown: &ShownPlan) -> String {
+    let all = shown.left_out.iter();
+    told_once(all.map(|one| (&*one.phase, &*one.server, &*one.why)))
 }
 
 /// Criteria without a command, each once, with the reason and the phases that have it.
 fn unchecked(shown: &ShownPlan) -> String {
+    let all = shown.unchecked.iter();
+    told_once(all.map(|one| (&*one.phase, &*one.criterion, &*one.why)))
+}
+
+/// A line for each name among phases, names and reasons, with all its phases.
+fn told_once<'s>(all: impl Iterator<Item = (&'s str, &'s str, &'s str)>) -> String {
     let mut found: Vec<(&str, &str, Vec<&str>)> = Vec::new();
-    for one in &shown.unchecked {
-        let (phase, criterion, why) = (&one.phase, &one.criterion, &one.why);
+    for (phase, name, why) in all {
         let mut known = found.iter_mut();
-        match known.find(|(known, ..)| known == criterion) {
+        match known.find(|(known, ..)| *known == name) {
             Some((.., phases)) => phases.push(phase),
-            None => found.push((criterion, why, vec![phase])),
+            None => found.push((name, why, vec![phase])),
         }
     }
-    let lines = found.iter().map(|(criterion, why, phases)| {
+    let lines = found.iter().map(|(name, why, phases)| {
         let phases = phases.join(", ");
-        format!(
-            "  {} in {}: {}\n",
-            clean(criterion),
-            clean(&phases),
-            clean(why)
-        )
+        format!("  {} in {}: {}\n", clean(name), clean(&phases), clean(why))
     });
     lines.collect()
 }
