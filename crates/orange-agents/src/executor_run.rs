@@ -77,11 +77,7 @@ impl ExecutorRun {
         })
     }
 
-    /// Set once it is to end: by Orange, by a signal, or with its window.
-    pub fn stop(&self) -> &AtomicBool {
-        &self.stop
-    }
-
+    /// Whether it is to end: by Orange, by a signal, or with its window.
     pub fn is_to_stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.folder.is_to_stop()
     }

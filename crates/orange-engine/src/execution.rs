@@ -16,12 +16,12 @@ use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
 use orange_core::work::execution::{End, Execution};
 use orange_core::work::plan::Plan;
-use orange_core::workflow::{Condition, Transition, Workflow};
+use orange_core::workflow::{Condition, Transition};
 use orange_core::{Action, text};
 
 /// Whether the task is executed by a plan.
 pub(crate) fn has_plan(task: &Task) -> bool {
-    Workflow::named(task.workflow).has_plans
+    task.has_plan()
 }
 
 /// Refuses a task that has no plan by its workflow.

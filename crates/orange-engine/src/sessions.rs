@@ -17,7 +17,7 @@ use orange_core::history::History;
 use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task};
 use orange_core::usage::Usage;
-use orange_core::workflow::{Role, WaitsFor, Workflow};
+use orange_core::workflow::{Role, WaitsFor};
 use orange_sys::programs::located;
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ impl SessionState {
                 // A worker waits in its window; an executor has ended.
                 WaitsFor::Person => {
                     let task = Task::standing_at(status, None);
-                    !Workflow::named(task.workflow).has_plans
+                    !task.has_plan()
                 }
                 WaitsFor::Engine | WaitsFor::Nobody => false,
             };

@@ -58,6 +58,8 @@ pub struct Heard {
     pub finished: bool,
     /// What each answer of the model used, where one may be told more than once.
     pub answers: BTreeMap<String, Usage>,
+    /// The sum of these.
+    answered: Usage,
     pub(super) junk: usize,
     /// The end of what it said on standard error.
     pub(super) complaint: Vec<u8>,
@@ -143,9 +145,23 @@ impl Heard {
 
     /// What one answer of the model used; told again, the later figures count.
     pub fn note_answer(&mut self, id: &str, used: Usage) {
-        self.answers.insert(id.to_owned(), used);
-        let answers = self.answers.values().copied();
-        self.used = answers.fold(Usage::default(), Usage::plus);
+        let before = self.answers.insert(id.to_owned(), used);
+        let before = before.unwrap_or_default();
+        let sum = self.answered;
+        // A conversation has many answers, so that they are not added up again for each.
+        self.answered = if [before, used, sum].iter().all(|usage| usage.cost.is_none()) {
+            Usage {
+                input: sum.input - before.input + used.input,
+                output: sum.output - before.output + used.output,
+                cache_read: sum.cache_read - before.cache_read + used.cache_read,
+                cache_write: sum.cache_write - before.cache_write + used.cache_write,
+                ..sum
+            }
+        } else {
+            let answers = self.answers.values().copied();
+            answers.fold(Usage::default(), Usage::plus)
+        };
+        self.used = self.answered;
     }
 
     /// Of the whole conversation so far, earlier turns included.
@@ -250,6 +266,24 @@ mod tests {
             heard.note_answer(id, usage(input, None));
         }
         assert_eq!(heard.used.input, 17);
+    }
+
+    #[test]
+    fn answers_that_are_told_in_any_order_are_counted_with_their_last_figures() {
+        let mut heard = Heard::default();
+        let mut known = BTreeMap::new();
+        for (at, id) in ["a", "a", "b", "c", "b", "b", "a", "d", "c", "e"]
+            .into_iter()
+            .enumerate()
+        {
+            let input = 10 * (at as u64 + 1);
+            // Costs are told by some, and late.
+            let cost = (at > 6 && at % 3 != 0).then_some(0.5);
+            heard.note_answer(id, usage(input, cost));
+            known.insert(id, usage(input, cost));
+            let sum = known.values().copied();
+            assert_eq!(heard.used, sum.fold(Usage::default(), Usage::plus), "{at}");
+        }
     }
 
     #[test]

@@ -216,7 +216,10 @@ fn doctor_finds_plans_that_cannot_be_read_claims_that_were_left_and_transcripts_
     assert!(database(&home).claim(&task.id, &claim, None).unwrap());
     let mut bad = plan(&home, &task);
     bad.phases[0].max_iterations = 0;
-    database(&home).write_plan(&task.id, &bad, true).unwrap();
+    let fresh = Execution::default();
+    database(&home)
+        .replace_plan(&task.id, &bad, true, &fresh)
+        .unwrap();
     let ghost = home.folder().join("tasks/shop/ghost/transcripts");
     std::fs::create_dir_all(&ghost).unwrap();
     let found = home.problems();

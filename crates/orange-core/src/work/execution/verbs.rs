@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Advance, End, Execution, PhaseState, RetryContext, Rules};
+use super::{End, Execution, PhaseState, RetryContext, Rules};
 use crate::Timestamp;
-use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::PhaseStatus;
 
@@ -236,18 +235,6 @@ impl Execution {
     /// Whether every phase but finalize is completed or skipped.
     pub fn is_completed(&self, plan: &Plan) -> bool {
         self.end(plan) == Some(End::Completed)
-    }
-}
-
-impl Advance {
-    /// Whether the executor goes on with another step.
-    pub fn goes_on(&self) -> bool {
-        !matches!(
-            self,
-            Advance::AtGate(PhaseGateKind::Human)
-                | Advance::NeedsAnswer(_)
-                | Advance::PhaseFailed(_)
-        )
     }
 }
 

@@ -285,7 +285,7 @@ pub(crate) fn not_started(situation: Situation<'_>, around: &Surroundings<'_>) -
         Queue::Active => {
             let besides = Some(in_its_way.reason).filter(|reason| *reason != Reason::Queued);
             let besides = besides.map(Box::new);
-            if Workflow::named(task.workflow).has_plans {
+            if task.has_plan() {
                 Reason::Phased(phased::reason::Reason::NotRun {
                     weight_known: task.weight.is_some(),
                     besides,
@@ -303,7 +303,7 @@ pub(crate) fn not_started(situation: Situation<'_>, around: &Surroundings<'_>) -
 
 /// What starts it.
 fn start(task: &Task, force: bool) -> Action {
-    if Workflow::named(task.workflow).has_plans {
+    if task.has_plan() {
         Action::run(task.name(), force)
     } else {
         Action::spawn(task.name(), force)

@@ -27,10 +27,6 @@ impl Database {
         self.read(|rows| of_task(rows, task))
     }
 
-    pub fn write_plan(&mut self, task: &str, plan: &Plan, edited: bool) -> Result<()> {
-        self.in_transaction(|rows| write(rows, task, plan, edited))
-    }
-
     /// The plan, and what becomes of the execution under it.
     pub fn replace_plan(
         &mut self,

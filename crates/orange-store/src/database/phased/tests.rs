@@ -294,7 +294,8 @@ fn the_cost_of_a_turn_that_was_taken_for_interrupted_is_kept() {
 #[test]
 fn every_change_is_marked_until_the_journal_tells_of_it() {
     let (_home, mut database) = home();
-    database.write_plan(TASK, &plan(), false).unwrap();
+    let fresh = Execution::default();
+    database.replace_plan(TASK, &plan(), false, &fresh).unwrap();
     assert!(open(&mut database, 1));
     let expected = ["plan", "opened 1", "implement running"];
     assert_eq!(marked(&mut database), expected, "test has not begun");
@@ -305,7 +306,9 @@ fn every_change_is_marked_until_the_journal_tells_of_it() {
     let mut execution = stored(&mut database);
     execution.phases[0].status = PhaseStatus::Completed;
     database.store_execution(TASK, &execution).unwrap();
-    database.write_plan(TASK, &plan(), true).unwrap();
+    database
+        .replace_plan(TASK, &plan(), true, &execution)
+        .unwrap();
     for row in &before {
         database.note_journalled(TASK, row).unwrap();
     }

@@ -18,7 +18,6 @@ use clap::Args;
 use naming::{Naming, SummaryWords, Words};
 use orange_core::task::{Queue, Status, Task, WorkflowName};
 use orange_core::work::phase_gate::PhaseGateKind;
-use orange_core::workflow::Workflow;
 use orange_core::{Action, text};
 use orange_engine::verbs::create::{self, Created, NewTask};
 use orange_engine::verbs::phased::plan;
@@ -313,7 +312,7 @@ fn finish(
 /// The phases of a phased task, as far as they are known.
 fn plan_of(session: &Session, created: &Created) -> String {
     let done = &created.done;
-    if !Workflow::named(done.task.workflow).has_plans {
+    if !done.task.has_plan() {
         return String::new();
     }
     match plan::show(&session.call, done.place.clone()) {
@@ -328,11 +327,11 @@ type Beginning = Option<(StartOutcome, Vec<Task>)>;
 /// A new task starts at once, unless it is for later.
 fn begin(session: &Session, created: &Created, has_status: bool) -> Result<Beginning> {
     let task = &created.done.task;
-    if task.has_started() && !has_status && !Workflow::named(task.workflow).has_plans {
+    if task.has_started() && !has_status && !task.has_plan() {
         return Ok(StartOutcome::by_another(task).map(|outcome| (outcome, Vec::new())));
     }
     // Phases are executed when a person asks for it.
-    let waits_for_run = Workflow::named(task.workflow).has_plans;
+    let waits_for_run = task.has_plan();
     if task.has_started() || waits_for_run || task.queue == Queue::Backlog {
         return Ok(None);
     }

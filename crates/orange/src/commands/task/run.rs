@@ -9,7 +9,6 @@ use crate::ui::clean;
 use crate::ui::command::command;
 use clap::Args;
 use orange_core::task::{Queue, Task};
-use orange_core::workflow::Workflow;
 use orange_core::{Action, text};
 use orange_engine::index::list::Filter;
 use orange_engine::store::Place;
@@ -76,7 +75,7 @@ pub(crate) fn run(session: &Session, args: &RunArgs) -> Result<()> {
         },
     };
     let task = session.call.store().survey(&place.folder()).task;
-    if !is_phased(&task) && !task.has_started() {
+    if !task.has_plan() && !task.has_started() {
         return Err(means_spawn(&task));
     }
     if args.dry_run {
@@ -93,7 +92,7 @@ pub(crate) fn run(session: &Session, args: &RunArgs) -> Result<()> {
 fn own_phased_task(session: &Session) -> Option<Place> {
     let place = session.task(None).ok()?;
     let task = session.call.store().survey(&place.folder()).task;
-    is_phased(&task).then_some(place)
+    task.has_plan().then_some(place)
 }
 
 /// An agent of the other workflow is spawned.
@@ -105,10 +104,6 @@ fn means_spawn(task: &Task) -> Error {
         task.workflow
     )
     .hint(text!("start it: {}", Action::spawn(task.name(), false)))
-}
-
-pub(super) fn is_phased(task: &Task) -> bool {
-    Workflow::named(task.workflow).has_plans
 }
 
 /// Has the execution of a task begin or go on, and says what came of it.

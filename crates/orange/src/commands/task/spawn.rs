@@ -1,7 +1,7 @@
 //! `orange task spawn`: a pending task starts; and what is said of agents that a command started.
 
 use super::permissions::choose_once;
-use super::run::{is_phased, tell_queued};
+use super::run::tell_queued;
 use super::update;
 use crate::completion::{Wanted, tasks};
 use crate::session::Session;
@@ -39,7 +39,7 @@ pub(crate) fn run(session: &Session, args: &SpawnArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("start tasks")?;
     let task = session.call.store().survey(&place.folder()).task;
-    if is_phased(&task) {
+    if task.has_plan() {
         return Err(means_run(&task));
     }
     choose_for(session, &place)?;

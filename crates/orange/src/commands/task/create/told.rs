@@ -9,7 +9,6 @@ use orange_core::history::Event;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::work::plan::Plan;
-use orange_core::workflow::Workflow;
 use orange_engine::git;
 use orange_engine::rules::Start;
 use orange_engine::verbs::create::Created;
@@ -93,7 +92,7 @@ pub(super) fn next(task: &Task, spawned: &[Event]) -> String {
     let waits = !task.blocked_by.is_empty() || task.is_queued();
     let verb = if !spawned.is_empty() {
         "attach"
-    } else if Workflow::named(task.workflow).has_plans {
+    } else if task.has_plan() {
         "run"
     } else if !task.has_started() && !waits {
         "spawn"
@@ -118,7 +117,7 @@ pub(super) fn no_plan_yet() -> &'static str {
 pub(super) fn asks(task: &Task, spawned: &[Event]) -> Option<&'static str> {
     let is_open = task.summary.is_empty();
     // Nobody sits at the terminal of a phased task.
-    let is_phased = Workflow::named(task.workflow).has_plans;
+    let is_phased = task.has_plan();
     let has_agent = !is_phased && (!spawned.is_empty() || !task.has_started());
     (is_open && has_agent).then_some("its agent will ask you what is to be done")
 }
