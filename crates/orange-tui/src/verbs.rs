@@ -33,7 +33,6 @@ use orange_engine::views::questions::questions_in_file;
 use orange_engine::views::results::OpenQuestion;
 use orange_engine::views::task;
 use orange_engine::{Call, Error, Result, err};
-use phased::is_phased;
 use std::time::Duration;
 
 /// How long an agent may take to hear an answer or a message.
@@ -263,7 +262,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             project: asked()?.project,
             verb: Box::new(verb),
         },
-        Verb::Start if is_phased(&asked()?) => phased::run(call, place(), Again::Run)?,
+        Verb::Start if asked()?.has_plan() => phased::run(call, place(), Again::Run)?,
         Verb::Start => match start(call, place(), false)? {
             StartOutcome::Started(changed) => moved(&changed),
             StartOutcome::Queued(task, why) => {

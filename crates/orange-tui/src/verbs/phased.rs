@@ -1,8 +1,6 @@
 //! What a person does with the phases of a task from the dashboard.
 
 use super::{Gate, Outcome, moved};
-use orange_core::task::Task;
-use orange_core::workflow::Workflow;
 use orange_engine::store::Place;
 use orange_engine::tx::Committed;
 use orange_engine::verbs::change::Changed;
@@ -13,48 +11,32 @@ use orange_engine::verbs::phased::{
 };
 use orange_engine::verbs::start::StartOutcome;
 use orange_engine::views::transcripts::{self, Wanted};
-use orange_engine::views::{phased, task};
 use orange_engine::{Call, Result, err};
 
 /// So much of a transcript is shown, from its end.
 const MOST_BYTES: usize = 256 * 1024;
-
-/// Whether a task has phases by its workflow.
-pub(super) fn is_phased(task: &Task) -> bool {
-    Workflow::named(task.workflow).has_plans
-}
 
 fn done(done: Committed) -> Outcome {
     moved(&Changed::from(done))
 }
 
 pub(super) fn approve(call: &Call, place: Place, shown: &Gate) -> Result<Outcome> {
-    is_as_shown(call, &place, shown)?;
-    gate::approve(call, place, "").map(done)
+    let wish = decision(shown, true, "");
+    gate::decide(call, place, &wish).map(done)
 }
 
 pub(super) fn reject(call: &Call, place: Place, shown: &Gate, why: &str) -> Result<Outcome> {
-    is_as_shown(call, &place, shown)?;
-    gate::reject(call, place, why).map(done)
+    let wish = decision(shown, false, why);
+    gate::decide(call, place, &wish).map(done)
 }
 
-/// Refuses a decision about something else than what the person saw.
-fn is_as_shown(call: &Call, place: &Place, shown: &Gate) -> Result<()> {
-    let task = task::view(call, place.clone())?.task;
-    let execution = phased::phased(call, &task)?;
-    let now = execution.as_ref().and_then(|execution| {
-        let phase = execution.current_phase().filter(|_| execution.is_at_gate)?;
-        Some((phase.name.as_str(), phase.attempt))
-    });
-    if now == Some((&shown.phase, shown.attempt)) {
-        return Ok(());
+/// A decision about what the person saw.
+fn decision<'a>(shown: &'a Gate, approved: bool, reason: &'a str) -> gate::Decision<'a> {
+    gate::Decision {
+        approved,
+        reason,
+        shown: Some((&shown.phase, shown.attempt)),
     }
-    let label = task.label();
-    Err(err!(
-        Conflict,
-        "{label} does not wait for a decision about {} any more; nothing was changed",
-        shown.phase
-    ))
 }
 
 pub(super) fn run(call: &Call, place: Place, again: Again) -> Result<Outcome> {

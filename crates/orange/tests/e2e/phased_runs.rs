@@ -2,6 +2,9 @@
 
 use crate::agents::Agents;
 use crate::env::TestTask;
+use orange_engine::call::{Caller, Settings};
+use orange_engine::verbs::phased::gate::{self, Decision};
+use orange_engine::{Call, Code, Home};
 use serde_json::Value;
 
 /// A file for each phase, and each is complete at once.
@@ -246,6 +249,40 @@ fn a_person_decides_at_a_gate() {
         .ok()
         .says("approved")
         .silent_about("next:");
+    env.until_status(&task, "completed");
+}
+
+#[test]
+fn a_decision_about_another_attempt_than_was_shown_changes_nothing() {
+    let env = Agents::new();
+    let task = phased(&env, "trivial", WORKS, &["--gate", "implement=human"]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+    let settings = Settings {
+        caller: Caller::Human,
+        orange: crate::run::program().to_owned(),
+        ..Settings::at(env.home())
+    };
+    let call = Call::on(Home::at(env.home()), settings);
+    let folder = task.folder.strip_prefix(env.tasks()).unwrap();
+    let place = call.store().place(folder.to_str().unwrap());
+    for (shown, approved) in [(("implement", 2), true), (("review", 1), false)] {
+        let wish = Decision {
+            approved,
+            reason: "it was another one",
+            shown: Some(shown),
+        };
+        let error = gate::decide(&call, place.clone(), &wish).unwrap_err();
+        assert_eq!(error.code, Code::Conflict, "{error}");
+    }
+    assert_eq!(env.count(&task, "gate.decided"), 0);
+    assert_eq!(env.status(&task), "blocked");
+    let wish = Decision {
+        approved: true,
+        reason: "",
+        shown: Some(("implement", 1)),
+    };
+    gate::decide(&call, place, &wish).unwrap();
     env.until_status(&task, "completed");
 }
 

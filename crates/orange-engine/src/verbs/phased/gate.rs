@@ -16,26 +16,54 @@ use orange_core::work::execution::{End, Execution};
 use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Intent, Trigger};
+use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 
 /// What the phase did counts, and the task goes on.
 pub fn approve(call: &Call, place: Place, reason: &str) -> Result<Committed> {
-    decide(call, place, true, reason)
+    let decision = Decision {
+        approved: true,
+        reason,
+        shown: None,
+    };
+    decide(call, place, &decision)
 }
 
 /// The phase is tried again with the reason, or the task fails after its last try.
 pub fn reject(call: &Call, place: Place, reason: &str) -> Result<Committed> {
-    if reason.trim().is_empty() {
+    let decision = Decision {
+        approved: false,
+        reason,
+        shown: None,
+    };
+    decide(call, place, &decision)
+}
+
+/// What a person decides about the phase at whose gate a task stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Decision<'a> {
+    pub approved: bool,
+    /// Needed to reject.
+    pub reason: &'a str,
+    /// The phase that was shown to the person, and its attempt: a decision about another one is refused.
+    pub shown: Option<(&'a str, u32)>,
+}
+
+/// Carries out a decision.
+pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committed> {
+    let Decision {
+        approved,
+        reason,
+        shown,
+    } = *wish;
+    if !approved && reason.trim().is_empty() {
         return Err(err!(Usage, "why is it rejected?")
             .hint("say it: the agent gets it as what it has to do differently"));
     }
-    decide(call, place, false, reason)
-}
-
-fn decide(call: &Call, place: Place, approved: bool, reason: &str) -> Result<Committed> {
     access::people_only(call, "decide about phases")?;
     let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;
+    check_is_as_shown(&tx, shown)?;
     let trigger = if approved {
         Trigger::APPROVE
     } else {
@@ -76,6 +104,32 @@ fn decide(call: &Call, place: Place, approved: bool, reason: &str) -> Result<Com
         event.because(reason)
     };
     tx.commit(vec![event])
+}
+
+/// Refuses a decision about something else than what the person saw.
+fn check_is_as_shown(tx: &TaskTx<'_>, shown: Option<(&str, u32)>) -> Result<()> {
+    let Some((phase, attempt)) = shown else {
+        return Ok(());
+    };
+    let now = if is_decided_here(&tx.task) {
+        let (plan, execution) = at_a_stop(tx)?;
+        let gate = execution.gate(&plan);
+        gate.map(|state| (state.name.clone(), state.attempt))
+    } else {
+        None
+    };
+    if now == Some((phase.to_owned(), attempt)) {
+        return Ok(());
+    }
+    let label = tx.task.label();
+    Err(err!(
+        Conflict,
+        "{label} does not wait for a decision about {phase} any more; nothing was changed"
+    )
+    .hint(text!(
+        "{} says what it waits for",
+        Action::explain(tx.task.name())
+    )))
 }
 
 /// The first move by this word that its conditions allow, or else why the last one is refused.
