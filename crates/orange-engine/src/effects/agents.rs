@@ -2,7 +2,7 @@
 
 use crate::effects::messages::{self, Whose, undelivered};
 use crate::effects::start_agent::{self, Begin, Begun};
-use crate::effects::{completed, failed, skipped, slots, stop_agent};
+use crate::effects::{completed, executor, failed, skipped, slots, stop_agent};
 use crate::error::{Code, Error, Result, err};
 use crate::prompt;
 use crate::runs::Message;
@@ -83,6 +83,10 @@ pub(crate) fn kill_session(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     adopted::note_adopted_session(call, &tx.task, tx.history());
     let roles = [Role::Worker, Role::Reviewer, Role::Executor];
     let mut events = end(tx, &roles, |tx| stop_agent::close_session(call, &tx.task))?;
+    if let Err(error) = executor::close_rows(tx) {
+        // The task is over all the same; the doctor finds what is left.
+        tracing::warn!(%error, "the rows of an executor are left open");
+    }
     let named = tx.task.tmux_session.is_some() && has_had_agents(tx);
     if let Some(last) = events
         .last_mut()

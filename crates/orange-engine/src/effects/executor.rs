@@ -166,15 +166,22 @@ pub(crate) fn stop(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     let ended = agents::end(tx, &[Role::Executor], |tx| {
         stop_agent::close_windows(tx, Role::Executor)
     })?;
-    // Nothing writes its rows any more.
+    close_rows(tx)?;
+    Ok(ended)
+}
+
+/// Ends what an executor left open in orange.db that is gone: nothing writes its rows any more.
+pub(crate) fn close_rows(tx: &mut TaskTx<'_>) -> Result<()> {
+    if !execution::has_plan(&tx.task) {
+        return Ok(());
+    }
     release_claim(tx.call, &tx.task)?;
     execution::pause_open(tx.call, &tx.task)?;
     // After a gate or an answer it goes on as a person let it.
     if tx.task.blocked_reason.is_none() {
         execution::force_budget(tx.call, &tx.task, false)?;
     }
-    tx.journal_execution()?;
-    Ok(ended)
+    tx.journal_execution()
 }
 
 /// Commits what the last turn left in the slot, which is given back next.
