@@ -34,6 +34,9 @@ pub(crate) const CLASSIFY: &str = "classify";
 /// It only reads what it is told.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
+/// So often an agent is asked: an errand that dies over it is sent for again, and each turn costs.
+const MOST_TRIES: usize = 3;
+
 /// So much of its reason is kept.
 const LONGEST_REASON: usize = 300;
 
@@ -57,6 +60,10 @@ pub fn classify(call: &Call, folder: &str) -> Result<()> {
     let call = &started_by::inherit_here(call, &task.id).as_engine();
     let (weight, why) = match task.weight {
         Some(weight) => (weight, "a person decided it".to_owned()),
+        None if tries(call, &task)? >= MOST_TRIES => {
+            let why = format!("its agent was asked {MOST_TRIES} times, and no answer was stored");
+            by_settings(call, &task, &why)?
+        }
         None => match asked(call, &place, &task) {
             Ok(found) => found,
             Err(error) => by_settings(call, &task, &spoken(call, &error))?,
@@ -137,15 +144,22 @@ fn asked(call: &Call, place: &Place, task: &Task) -> Result<(Weight, String)> {
     }
 }
 
+/// How often an agent was asked.
+fn tries(call: &Call, task: &Task) -> Result<usize> {
+    let rows = execution::execution(call, task)?.iterations;
+    let asked = rows
+        .iter()
+        .filter(|row| row.kind == IterationKind::Classify);
+    Ok(asked.count())
+}
+
 /// The iteration of this attempt. Those of errands that died are over.
 fn opened(call: &Call, task: &Task, harness: &str) -> Result<Iteration> {
     execution::interrupt_open(call, task)?;
     let execution = execution::execution(call, task)?;
-    let known = execution.iterations.iter();
-    let before = known.filter(|iteration| iteration.kind == IterationKind::Classify);
     let iteration = Iteration {
         phase: CLASSIFY.to_owned(),
-        iteration: u32::try_from(before.count())
+        iteration: u32::try_from(tries(call, task)?)
             .unwrap_or(u32::MAX)
             .saturating_add(1),
         attempt: 1,
