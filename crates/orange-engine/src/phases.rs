@@ -9,8 +9,10 @@ mod criteria;
 pub mod dry_run;
 mod executor;
 mod judge;
+mod progress;
 mod spec;
 pub(crate) mod transcripts;
 mod turn;
 
 pub use executor::run_phases;
+pub use progress::{Progress, Said, Show};

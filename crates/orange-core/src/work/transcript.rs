@@ -11,6 +11,16 @@ use std::time::Duration;
 /// The line between two parts, with blank lines around it.
 const RULE: &str = "\n---\n\n";
 
+/// How the part begins that says what came of the iteration.
+pub const COMPLETION: &str = "\n---\n\n## Completion\n\n";
+
+/// What stands where the rest of a response was left out, because the transcript is as long as it may be.
+pub const CUT_OFF: &str =
+    "\n\n[the rest of what was said is left out: this transcript is as long as one may be]\n";
+
+/// What stands for a figure that is not known yet.
+const UNKNOWN: &str = "-";
+
 /// The name of a transcript's file. Phases count from 1 in their plan.
 pub fn file_name(position: usize, phase: &str, iteration: u32) -> String {
     format!("{position:02}-{phase}-{iteration:03}.md")
@@ -44,10 +54,10 @@ pub struct Header<'a> {
 impl fmt::Display for Header<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (task, phase, iteration) = (self.task, self.phase, self.iteration);
-        let duration = self.duration.map_or_else(|| "-".to_owned(), lasted);
+        let duration = self.duration.map_or_else(|| UNKNOWN.to_owned(), lasted);
         let tokens = self
             .tokens
-            .map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
+            .map_or_else(|| UNKNOWN.to_owned(), |tokens| tokens.to_string());
         let judge = match self.kind {
             IterationKind::Judge => " (judge)",
             _ => "",
@@ -61,6 +71,15 @@ impl fmt::Display for Header<'_> {
         writeln!(f, "**Tokens**: {tokens}")?;
         writeln!(f, "**Status**: {}", self.status)
     }
+}
+
+/// Whether a transcript that begins so was written before its iteration was over.
+pub fn is_open_head(start: &str) -> bool {
+    let head = start.split(RULE).next().unwrap_or_default();
+    let mut values = head
+        .lines()
+        .filter_map(|line| line.strip_prefix("**Duration**: "));
+    values.next() == Some(UNKNOWN)
 }
 
 /// `5m 32s`, as transcripts have it.
@@ -102,7 +121,7 @@ pub fn taken_back(rescue: &str) -> String {
 
 /// What came of the criteria, and whether the phase is complete: `no (continuing to next iteration)`.
 pub fn completion(checks: &[CriterionResult], complete: &str) -> String {
-    let mut out = format!("{RULE}## Completion\n\n");
+    let mut out = COMPLETION.to_owned();
     for check in checks {
         let passed = match check.passed {
             Some(true) => "yes".to_owned(),
@@ -286,6 +305,9 @@ mod tests {
             ..open
         };
         assert!(judge.to_string().contains("/ iteration 3 (judge)\n"));
+        assert!(is_open_head(&format!("{open}{}text", before_prompt())));
+        assert!(!is_open_head(WHOLE));
+        assert!(!is_open_head("# notes\n\n---\n\n**Duration**: -\n"));
     }
 
     #[test]

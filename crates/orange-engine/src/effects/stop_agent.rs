@@ -132,6 +132,13 @@ pub(crate) fn keep_screen(call: &Call, place: &Place, run: &Run) {
     }
 }
 
+/// The same for the run that has a role now.
+pub(crate) fn keep_last_screen(tx: &TaskTx<'_>, role: Role) {
+    if let Some(run) = sessions::live_run(tx.call, tx.history(), role) {
+        keep_screen(tx.call, &tx.place, &run);
+    }
+}
+
 fn save_screen(call: &Call, place: &Place, run: &Run) -> Result<()> {
     let Some(pane) = sessions::run_folder(call, &run.id).pane() else {
         return Ok(());

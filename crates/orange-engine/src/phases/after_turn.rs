@@ -7,7 +7,8 @@ use crate::execution;
 use crate::git::checkpoint;
 use crate::phases::criteria::{self, Checked};
 use crate::phases::executor::{End, Executor};
-use crate::phases::transcripts::Transcript;
+use crate::phases::progress::Progress;
+use crate::phases::transcripts::{self, Transcript};
 use crate::phases::{spec, turn};
 use orange_core::work::execution::{Advance, Execution, Iteration, Outcome, advance as carry_out};
 use orange_core::workflow::Trigger;
@@ -93,7 +94,10 @@ pub(super) fn advance(
         checkpoint::note(&project.path, &reference, head)?;
         crash_point("execution.checkpoint");
     }
+    let complete = transcripts::in_words(&turn, execution.status(&turn.phase));
+    (this.show)(Progress::Over(&complete));
     Transcript::of(this, &turn.phase, turn.iteration).complete(this, &execution, &turn);
+    crash_point("execution.transcript");
     this.call
         .with_database(|database| database.advanced(&this.task.id, &turn, &execution))?;
     crash_point("execution.advanced");
@@ -135,6 +139,10 @@ pub(super) fn used_up(
 pub(super) fn wait(this: &Executor<'_>, turn: &Iteration) -> Option<End> {
     let again = turn.again_at?;
     tracing::info!(%again, "the service is tried again then");
+    (this.show)(Progress::Waiting {
+        until: again,
+        why: turn.error.as_deref().unwrap_or("it gave no reason"),
+    });
     while this.call.now() < again {
         if this.run.is_to_stop() {
             return Some(this.interrupted());

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::execution::rules::{self, Checker};
 use crate::git;
 use crate::phases::executor::Executor;
+use crate::phases::progress::Progress;
 use crate::projects::Project;
 use crate::rules::{Rules, rules_commit};
 use crate::workspaces::consents;
@@ -43,8 +44,12 @@ pub(super) fn check(this: &Executor<'_>, phase: &PlannedPhase, commit: &str) -> 
     let checking = Checking::of(this, commit)?;
     let mut results = Vec::new();
     for criterion in &phase.completion_criteria {
+        checking.tell(criterion, false);
         match checking.in_slot(criterion)? {
-            Looked::Result(result) => results.push(result),
+            Looked::Result(result) => {
+                (this.show)(Progress::Checked(&result));
+                results.push(result);
+            }
             Looked::NoCommand => {}
             Looked::Stopped => return Ok(Checked::Stopped),
             Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
@@ -67,12 +72,18 @@ pub(super) fn check_clean(
         let criterion = criteria.find(|criterion| criterion.to_string() == result.criterion);
         let passed = result.passed == Some(true);
         match criterion.filter(|_| passed) {
-            Some(criterion) => match checking.in_clean_worktree(criterion)? {
-                Looked::Result(clean) => last.push(clean),
-                Looked::NoCommand => last.push(result),
-                Looked::Stopped => return Ok(Checked::Stopped),
-                Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
-            },
+            Some(criterion) => {
+                checking.tell(criterion, true);
+                match checking.in_clean_worktree(criterion)? {
+                    Looked::Result(clean) => {
+                        (this.show)(Progress::Checked(&clean));
+                        last.push(clean);
+                    }
+                    Looked::NoCommand => last.push(result),
+                    Looked::Stopped => return Ok(Checked::Stopped),
+                    Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
+                }
+            }
             None => last.push(result),
         }
     }
@@ -103,6 +114,14 @@ impl<'a> Checking<'a> {
             commit,
             base,
         })
+    }
+
+    fn tell(&self, criterion: &Criterion, clean: bool) {
+        // Where no command runs, it takes no time.
+        let checker = rules::checker(criterion, &self.rules);
+        if checker.is_some_and(|checker| !checker.commands.is_empty()) {
+            (self.this.show)(Progress::Checking { criterion, clean });
+        }
     }
 
     fn in_slot(&self, criterion: &Criterion) -> Result<Looked> {

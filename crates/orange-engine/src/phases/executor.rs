@@ -1,21 +1,23 @@
 //! The executor's process from its start to its end: it asks what comes next, does it, and moves the task at the end.
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::database::Claim;
 use crate::effects::executor::hostname;
-use crate::effects::spoken;
+use crate::effects::{spoken, stop_agent};
 use crate::error::{Result, err};
 use crate::execution::rules::{self, PhaseRules};
 use crate::executor_run::ExecutorRun;
-use crate::phases::{after_turn, budget, judge, turn};
+use crate::phases::progress::{Progress, Show};
+use crate::phases::{after_turn, budget, judge, transcripts, turn};
 use crate::prompt::phase::PromptOf;
+use crate::rules::rules_commit;
 use crate::settings;
 use crate::store::Place;
 use crate::store::lock::TaskLock;
 use crate::tx::{self, TaskTx, explain_lock};
 use crate::{execution, git, started_by};
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, Step, next_step};
+use orange_core::work::execution::{Execution, IterationKind, Step, next_step};
 use orange_core::work::plan::{Plan, PlannedPhase};
 use orange_core::workflow::{Role, Trigger};
 use orange_sys::crash_points::crash_point;
@@ -33,6 +35,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Executor<'a> {
     pub(super) call: &'a Call,
     pub(super) run: &'a ExecutorRun,
+    pub(super) show: &'a Show<'a>,
     pub(super) place: Place,
     pub(super) task: Task,
     pub(super) slot: PathBuf,
@@ -40,7 +43,7 @@ pub(super) struct Executor<'a> {
     pub(super) plan: Plan,
     /// How long a service that failed is left alone.
     pub(super) retry_delay: Duration,
-    /// Where the branch was when this executor began.
+    /// Where the branch was before the first iteration.
     pub(super) base: Option<String>,
 }
 
@@ -54,10 +57,10 @@ pub(super) enum End {
     Because(Trigger, String),
 }
 
-/// The process of an executor, to its end.
-pub fn run_phases(call: &Call, run: &str) -> Result<()> {
+/// The process of an executor, to its end; `show` is told what it does.
+pub fn run_phases(call: &Call, run: &str, show: &Show<'_>) -> Result<()> {
     let run = ExecutorRun::begin(call.store.home(), run)?;
-    let outcome = live(call, &run);
+    let outcome = live(call, &run, show);
     let (how, code) = match &outcome {
         Ok(()) => ("its part is done".to_owned(), 0),
         Err(error) => (error.to_string(), 1),
@@ -66,7 +69,7 @@ pub fn run_phases(call: &Call, run: &str) -> Result<()> {
     outcome
 }
 
-fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
+fn live(call: &Call, run: &ExecutorRun, show: &Show<'_>) -> Result<()> {
     let mut call = started_by::inherit_here(call, &run.spec.task).as_engine();
     // A window of tmux has the environment of the server; this is that of whoever started the executor.
     call.settings.environment.clone_from(&run.environment);
@@ -86,7 +89,7 @@ fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
         let _ended = Ended(&over);
         let claimed = claim(&call, run, &task);
         scope.spawn(|| keep_alive(&call, run, &task, &over));
-        claimed.and_then(|()| execute(&call, run, &place, task.clone()))
+        claimed.and_then(|()| execute(&call, run, show, &place, task.clone()))
     });
     if let Err(error) =
         call.with_database(|database| database.release_claim(&task.id, &run.spec.run))
@@ -98,7 +101,7 @@ fn live(call: &Call, run: &ExecutorRun) -> Result<()> {
         tracing::error!(%error, "the executor cannot go on");
         End::Because(Trigger::START_FAILED, spoken(&call, &error))
     });
-    finish(&call, run, &place, end)
+    finish(&call, run, show, &place, end)
 }
 
 /// Ends the heartbeat when it is dropped.
@@ -166,45 +169,61 @@ pub(super) fn lock<'c>(
     }
 }
 
-fn execute(call: &Call, run: &ExecutorRun, place: &Place, task: Task) -> Result<End> {
+fn execute(
+    call: &Call,
+    run: &ExecutorRun,
+    show: &Show<'_>,
+    place: &Place,
+    task: Task,
+) -> Result<End> {
     let plan = execution::required_plan(call, &task)?;
     let rules = rules::of(call, &task, &plan)?;
     let retry_delay = settings::config(call)?.agents.retry_delay;
     let mut this = Executor {
         call,
         run,
+        show,
         place: place.clone(),
         slot: run.spec.worktree.clone(),
         rules,
         plan,
         task,
         retry_delay,
-        base: git::commit_of(&run.spec.worktree, "HEAD")?,
+        base: None,
     };
+    this.base = this.beginning()?;
+    // Those of an executor that was killed.
+    transcripts::complete_ended(&this);
+    let end = steps(&mut this);
+    transcripts::complete_ended(&this);
+    end
+}
+
+fn steps(this: &mut Executor<'_>) -> Result<End> {
     loop {
-        if run.is_to_stop() {
+        if this.run.is_to_stop() {
             return Ok(this.interrupted());
         }
-        let execution = execution::execution(call, &this.task)?;
+        let execution = execution::execution(this.call, &this.task)?;
         let step = next_step(&this.plan, &execution, &this.rules.core);
         tracing::debug!(?step, "next step of the execution");
         if step.costs()
-            && let Some(end) = budget::look(&this, &execution)?
+            && let Some(end) = budget::look(this, &execution)?
         {
             return Ok(end);
         }
         let end = match step {
             Step::Interrupted(iteration) => {
-                after_turn::interrupt(&mut this, execution, iteration)?;
+                after_turn::interrupt(this, execution, iteration)?;
                 None
             }
-            Step::Turn(wanted) => turn::take(&mut this, execution, &wanted)?,
-            Step::Judge(wanted) => judge::ask(&mut this, execution, &wanted)?,
-            Step::Decide { iteration } => judge::decide(&mut this, execution, iteration)?,
-            Step::Settle { phase } => judge::settle(&mut this, execution, &phase)?,
-            Step::Check { iteration } => after_turn::check(&mut this, &execution, iteration)?,
-            Step::Advance { iteration } => after_turn::advance(&mut this, execution, iteration)?,
-            Step::UsedUp { phase, why } => after_turn::used_up(&mut this, execution, &phase, &why)?,
+            Step::Turn(wanted) => turn::take(this, execution, &wanted)?,
+            Step::Judge(wanted) => judge::ask(this, execution, &wanted)?,
+            Step::Decide { iteration } => judge::decide(this, execution, iteration)?,
+            Step::Settle { phase } => judge::settle(this, execution, &phase)?,
+            Step::Check { iteration } => after_turn::check(this, &execution, iteration)?,
+            Step::Advance { iteration } => after_turn::advance(this, execution, iteration)?,
+            Step::UsedUp { phase, why } => after_turn::used_up(this, execution, &phase, &why)?,
             Step::PausedAfterPhase(phase) => {
                 let why = format!("phase {phase} was to run alone, and is over");
                 Some(End::Because(Trigger::PHASE_ALONE, why))
@@ -227,6 +246,16 @@ impl Executor<'_> {
         };
         self.task = tx.commit(Vec::new())?.task;
         Ok(true)
+    }
+
+    /// Where the branch is, or was before the turns of earlier executors.
+    fn beginning(&self) -> Result<Option<String>> {
+        let rows = execution::execution(self.call, &self.task)?.iterations;
+        if rows.iter().any(|row| row.kind == IterationKind::Turn) {
+            let project = call::registered(self.call, &self.task.project)?;
+            return rules_commit::rules_commit(self.call, &project, &self.task).map(Some);
+        }
+        git::commit_of(&self.slot, "HEAD")
     }
 
     pub(super) fn store(&self, execution: &Execution) -> Result<()> {
@@ -265,9 +294,12 @@ impl Executor<'_> {
 }
 
 /// Moves the task on, and leaves the hooks, which end this process, to an errand.
-fn finish(call: &Call, run: &ExecutorRun, place: &Place, end: End) -> Result<()> {
+fn finish(call: &Call, run: &ExecutorRun, show: &Show<'_>, place: &Place, end: End) -> Result<()> {
     let (trigger, why) = match end {
-        End::Stopped => return Ok(()),
+        End::Stopped => {
+            show(Progress::Ends("it was asked to stop"));
+            return Ok(());
+        }
         End::Rows => (Trigger::ORPHAN, "its plan has no more steps".to_owned()),
         End::Because(trigger, why) => (trigger, why),
     };
@@ -280,6 +312,11 @@ fn finish(call: &Call, run: &ExecutorRun, place: &Place, end: End) -> Result<()>
     execution::pause_open(call, &tx.task)?;
     tx.journal_execution()?;
     let event = tx.decide_end(trigger, &why)?;
+    show(Progress::Ends(
+        event.reason.as_deref().unwrap_or("its part is done"),
+    ));
+    // The window goes with this process, maybe before the errand looks at it.
+    stop_agent::keep_last_screen(&tx, Role::Executor);
     crash_point("executor.decided");
     tx.commit_for_errand(vec![event])
 }

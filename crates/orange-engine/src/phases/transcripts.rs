@@ -1,11 +1,13 @@
 //! Transcripts: what was said to an agent and what it said, a file for each iteration, written as it comes. Its head and what came
 //! of the iteration are written when that is over; nothing holds a transcript in memory.
 
-use crate::error::{IoContext, Result};
+use crate::error::plain;
+use crate::execution;
 use crate::git::checkpoint;
 use crate::headless::Said;
 use crate::phases::executor::Executor;
 use crate::store::{TRANSCRIPTS as FOLDER, make_folder, private};
+use orange_core::naming::cut_at;
 use orange_core::task::Task;
 use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome};
 use orange_core::work::tokens::Tokens;
@@ -13,8 +15,15 @@ use orange_core::work::transcript::{self, ChangedFile, Header};
 use orange_core::work::verdict::Decision;
 use orange_core::workflow::PhaseStatus;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+/// So much is written of what is said in one iteration: an agent must not fill the disk.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+
+/// So much is read at once where the end of a text is looked for.
+const PIECE: usize = 64 * 1024;
 
 /// The transcript of one iteration.
 pub(super) struct Transcript {
@@ -35,25 +44,25 @@ impl Transcript {
         name.to_string_lossy().into_owned()
     }
 
-    /// Writes what is known before the turn. A file that cannot be written keeps no agent from its work; it is said.
+    /// Writes what is known before the turn. A file that cannot be written keeps no agent from its work; why it cannot is
+    /// returned too.
     pub(super) fn begin(
         &self,
         task: &Task,
         iteration: &Iteration,
         prompt: &str,
-    ) -> Result<Writing> {
+    ) -> (Writing, Option<String>) {
         let folder = self.path.parent().unwrap_or(&self.path);
-        make_folder(folder).doing("create", folder)?;
+        let file = make_folder(folder).and_then(|()| private::create_anew(&self.path));
+        let problem = file.as_ref().err().map(|error| {
+            failed(&self.path, error);
+            format!("{}: {}", self.path.display(), plain(error))
+        });
         let mut writing = Writing {
-            file: match private::create_anew(&self.path) {
-                Ok(file) => Some(BufWriter::new(file)),
-                Err(error) => {
-                    failed(&self.path, &error);
-                    None
-                }
-            },
+            file: file.ok().map(BufWriter::new),
             path: self.path.clone(),
             last: None,
+            room: MOST_BYTES,
         };
         writing.write(&head(task, iteration, PhaseStatus::Running).to_string());
         writing.write(&transcript::before_prompt());
@@ -62,7 +71,12 @@ impl Transcript {
         writing.write(&transcript::before_response());
         writing.last = None;
         writing.flush();
-        Ok(writing)
+        (writing, problem)
+    }
+
+    /// Whether it was begun, and what came of its iteration is not written yet.
+    fn is_open(&self) -> bool {
+        File::open(&self.path).is_ok_and(|file| !is_complete(&file).unwrap_or(true))
     }
 
     /// Writes what came of the iteration. Where nothing was written of the turn, there is nothing to complete.
@@ -86,7 +100,9 @@ impl Transcript {
         next: &Path,
     ) -> io::Result<()> {
         let status = execution.status(&turn.phase);
-        let mut said = BufReader::new(File::open(&self.path)?);
+        let file = File::open(&self.path)?;
+        let end = end_of_response(&file)?;
+        let mut said = BufReader::new(file.take(end));
         let mut out = BufWriter::new(private::create_anew(next)?);
         write!(out, "{}", head(&this.task, turn, status))?;
         skip_head(&mut said)?;
@@ -110,6 +126,8 @@ pub(super) struct Writing {
     file: Option<BufWriter<File>>,
     path: PathBuf,
     last: Option<u8>,
+    /// So many bytes may still be written.
+    room: u64,
 }
 
 impl Writing {
@@ -143,8 +161,20 @@ impl Writing {
         let Some(file) = &mut self.file else {
             return;
         };
-        match file.write_all(text.as_bytes()) {
-            Ok(()) => self.last = text.bytes().last().or(self.last),
+        if self.room == 0 {
+            return;
+        }
+        let (text, note) = match usize::try_from(self.room) {
+            Ok(room) if text.len() > room => (cut_at(text, room), transcript::CUT_OFF),
+            _ => (text, ""),
+        };
+        self.room = match note {
+            "" => self.room.saturating_sub(text.len() as u64),
+            _ => 0,
+        };
+        let written = file.write_all(text.as_bytes());
+        match written.and_then(|()| file.write_all(note.as_bytes())) {
+            Ok(()) => self.last = text.bytes().chain(note.bytes()).last().or(self.last),
             Err(error) => {
                 failed(&self.path, &error);
                 self.file = None;
@@ -163,6 +193,29 @@ impl Writing {
 
     pub(super) fn finish(mut self) {
         self.flush();
+    }
+}
+
+/// Completes the transcripts of iterations that are over, where their executor did not come to it.
+pub(super) fn complete_ended(this: &Executor<'_>) {
+    let execution = match execution::execution(this.call, &this.task) {
+        Ok(execution) => execution,
+        Err(error) => {
+            tracing::warn!(%error, "nobody knows which transcripts are to be completed");
+            return;
+        }
+    };
+    let ended = execution.iterations.iter().filter(|turn| !turn.is_open());
+    for turn in ended {
+        let Some(name) = &turn.transcript else {
+            continue;
+        };
+        let transcript = Transcript {
+            path: this.place.path.join(FOLDER).join(name),
+        };
+        if transcript.is_open() {
+            transcript.complete(this, &execution, turn);
+        }
     }
 }
 
@@ -197,6 +250,41 @@ impl std::fmt::Display for Head<'_> {
     }
 }
 
+/// Whether what came of the iteration is written: its head is replaced then.
+fn is_complete(file: &File) -> io::Result<bool> {
+    let mut start = vec![0; PIECE];
+    let count = file.read_at(&mut start, 0)?;
+    let start = String::from_utf8_lossy(start.get(..count).unwrap_or_default());
+    Ok(!transcript::is_open_head(&start))
+}
+
+/// Where the text of the response ends: what came of the iteration may be written already, by an executor that was killed before
+/// it could say so.
+fn end_of_response(file: &File) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    if !is_complete(file)? {
+        return Ok(length);
+    }
+    let mark = transcript::COMPLETION.as_bytes();
+    let mut piece = vec![0; PIECE];
+    let mut end = length;
+    // From the end, because an agent may have written the same. A mark may lie across two pieces.
+    while end > 0 {
+        let start = end.saturating_sub(PIECE as u64);
+        let wanted = usize::try_from(end - start).unwrap_or(PIECE);
+        let room = piece.get_mut(..wanted).unwrap_or_default();
+        file.read_exact_at(room, start)?;
+        if let Some(at) = room.windows(mark.len()).rposition(|part| part == mark) {
+            return Ok(start + at as u64);
+        }
+        if start == 0 {
+            break;
+        }
+        end = start + mark.len() as u64 - 1;
+    }
+    Ok(length)
+}
+
 /// Reads up to the rule behind the head.
 fn skip_head(said: &mut impl BufRead) -> io::Result<()> {
     let mut line = Vec::new();
@@ -225,7 +313,8 @@ fn copy_text(said: &mut impl BufRead, out: &mut impl Write) -> io::Result<Option
     }
 }
 
-fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
+/// Whether an iteration completed its phase, and why not.
+pub(super) fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
     let error = || turn.error.clone().unwrap_or_default();
     if turn.kind == IterationKind::Judge && turn.outcome.is_some_and(Outcome::has_result) {
         return judged(turn);
@@ -277,5 +366,59 @@ fn changed_files(this: &Executor<'_>, execution: &Execution, turn: &Iteration) -
             tracing::warn!(%error, "nobody knows which files an iteration changed");
             Vec::new()
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn writing(path: &Path, room: u64) -> Writing {
+        Writing {
+            file: Some(BufWriter::new(File::create(path).unwrap())),
+            path: path.to_owned(),
+            last: None,
+            room,
+        }
+    }
+
+    #[test]
+    fn a_transcript_that_is_as_long_as_it_may_be_says_so_once() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("01-implement-001.md");
+        let mut writing = writing(&path, 10);
+        writing.hear(Said::Text("12345"));
+        for more in ["äöü", "more", "and more"] {
+            writing.hear(Said::Other(more));
+        }
+        writing.finish();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, format!("12345\näö{}", transcript::CUT_OFF));
+    }
+
+    #[test]
+    fn what_came_of_an_iteration_ends_its_response() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("01-implement-001.md");
+        let completion = transcript::completion(&[], "yes");
+        let end_of = |text: &str| {
+            fs::write(&path, text).unwrap();
+            end_of_response(&File::open(&path).unwrap()).unwrap()
+        };
+        let said = "x".repeat(3 * PIECE);
+        // An agent may write anything, and a mark lies where it lies.
+        for more in 0..40 {
+            let said = format!(
+                "# T\n\n**Duration**: 1s\n\n---\n\n{completion}{said}{}",
+                "y".repeat(more)
+            );
+            let files = "z\n".repeat((PIECE - completion.len()) / 2);
+            let whole = format!("{said}{completion}{files}");
+            assert_eq!(end_of(&whole), said.len() as u64, "{more}");
+        }
+        let open = format!("# T\n\n**Duration**: -\n\n---\n\n{completion}{said}");
+        assert_eq!(end_of(&open), open.len() as u64);
     }
 }

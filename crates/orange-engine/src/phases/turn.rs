@@ -12,6 +12,7 @@ use crate::git::state::{self, Head};
 use crate::harness::Harness;
 use crate::headless::{FailureKind, Request, Said, Turn, TurnExtras, listen_to_turn};
 use crate::phases::executor::{End, Executor};
+use crate::phases::progress::Progress;
 use crate::phases::transcripts::Transcript;
 use crate::prompt::phase as prompts;
 use crate::sessions::programs;
@@ -173,7 +174,13 @@ pub(super) fn run(
     left_out: &[LeftOutServer],
 ) -> Result<Turn> {
     loop {
-        let mut written = transcript.begin(&this.task, iteration, &request.prompt)?;
+        (this.show)(Progress::Began(iteration));
+        let (mut written, problem) = transcript.begin(&this.task, iteration, &request.prompt);
+        if let Some(why) = problem {
+            (this.show)(Progress::Note(&format!(
+                "its transcript cannot be written: {why}"
+            )));
+        }
         for server in left_out {
             let name = format!("MCP server {} is left out", server.server);
             let on = &server.why;
@@ -189,6 +196,7 @@ pub(super) fn run(
             &stop,
             &mut |said| {
                 spending.hear(&said);
+                (this.show)(Progress::Said(said));
                 written.hear(said);
             },
         );

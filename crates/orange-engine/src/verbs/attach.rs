@@ -36,6 +36,12 @@ pub fn attach(call: &Call, place: Place, role: Option<Role>) -> Result<(Task, At
                 status if !status.has_started() => {
                     text!("start it: {}", crate::execution::how_to_start(&view.task))
                 }
+                _ if view.task.has_plan() => {
+                    text!(
+                        "nobody executes it now; what was said: {}",
+                        Action::transcript(view.task.name())
+                    )
+                }
                 status if status.is_active() => {
                     text!(
                         "start its agent again: {}",

@@ -6,14 +6,20 @@ use crate::sessions;
 use crate::store::Place;
 use crate::tmux::{Scrollback, Tmux};
 use crate::views::task;
+use crate::views::transcripts::{self, Wanted};
+use orange_core::display::clean_block;
 use orange_core::exit::role_of;
 use orange_core::history::History;
-use orange_core::runs::last_run;
+use orange_core::runs::{Run, last_run, runs};
 use orange_core::task::Task;
 use orange_core::workflow::Role;
 use orange_core::{Action, text};
+use orange_sys::file_end::file_end;
 use serde::{Serialize, Serializer};
 use std::path::PathBuf;
+
+/// So much of the end of a transcript stands for a screen that nobody kept.
+const TRANSCRIPT_END: u64 = 64 * 1024;
 
 /// What an agent's window shows, or showed last.
 #[derive(Debug, Clone, Serialize)]
@@ -30,8 +36,11 @@ pub struct Screen {
     /// What has left the screen above, as far as the window keeps it.
     #[serde(skip)]
     pub scrollback: Scrollback,
-    /// Set for a screen that was kept when its agent ended.
+    /// Set for a screen that was kept when its agent ended, or for the transcript that stands for it.
     pub kept: Option<PathBuf>,
+    /// The text is the end of a transcript.
+    #[serde(skip)]
+    pub is_transcript: bool,
 }
 
 fn task_id<S: Serializer>(task: &Task, to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -66,6 +75,7 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
         let shown = pane.map(|pane| Tmux::at(&pane.socket).capture_counted(&pane, lines));
         shown.transpose()
     });
+    let mut is_transcript = false;
     let (text, scrollback, kept) = match seen {
         Ok(Some((text, scrollback))) => (text, scrollback, None),
         // An agent that runs is not gone because tmux cannot be asked.
@@ -74,7 +84,14 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
         Ok(None) | Err(_) => {
             let name = format!("screens/{role}-{}.txt", run.id);
             let path = view.place.path.join(name);
-            let text = std::fs::read_to_string(&path).map_err(|_| {
+            let screen = std::fs::read_to_string(&path).ok();
+            let screen = screen.map(|text| (text, path));
+            let screen = screen.or_else(|| {
+                let end = end_of_transcript(call, &view.place, &run)?;
+                is_transcript = true;
+                Some(end)
+            });
+            let (text, path) = screen.ok_or_else(|| {
                 err!(
                     NotFound,
                     "the {role} of {label} is gone, and no screen of it was kept"
@@ -95,6 +112,7 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
         scrollback,
         alive,
         kept,
+        is_transcript,
     })
 }
 
@@ -110,10 +128,33 @@ pub fn coloured(call: &Call, place: Place) -> Result<String> {
     }
 }
 
-/// The agent that the status is about, if it has had one.
+/// The end of what was said last in a run, where that is kept in transcripts, and their file.
+fn end_of_transcript(call: &Call, place: &Place, run: &Run) -> Option<(String, PathBuf)> {
+    if run.role != Role::Executor {
+        return None;
+    }
+    let all = transcripts::transcripts(call, place.clone(), &Wanted::default());
+    let path = all.ok()?.1.pop()?.path;
+    let text = file_end(&path, TRANSCRIPT_END)?;
+    Some((clean_block(&text).into_owned(), path))
+}
+
+/// The agent that the status is about, or else the one that was there last.
 pub(crate) fn role_to_look_at(task: &Task, history: &History) -> Role {
     let role = role_of(task.status);
-    last_run(history, role).map_or(Role::Worker, |_| role)
+    if last_run(history, role).is_some() {
+        return role;
+    }
+    let last = runs(history).pop();
+    last.map_or_else(|| default_role(task), |run| run.role)
+}
+
+fn default_role(task: &Task) -> Role {
+    if task.has_plan() {
+        Role::Executor
+    } else {
+        Role::Worker
+    }
 }
 
 fn last_lines(text: &str, lines: Option<u32>) -> String {

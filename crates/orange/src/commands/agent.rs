@@ -1,5 +1,7 @@
 //! Commands that Orange and agents run, not people: the process of a window, errands, and the signals of a harness.
 
+mod window;
+
 use crate::completion::files;
 use crate::errand_access;
 use crate::input;
@@ -23,6 +25,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use window::Window;
 
 const LARGEST: u64 = 4 * 1024 * 1024;
 
@@ -131,7 +134,8 @@ pub(crate) fn run_phases(args: RunPhasesArgs) -> Result<()> {
     let args = args.run;
     let session = Session::for_executor(args.home)?;
     tracing::info!(run = args.run, task = args.task, role = %args.role, "executor window opened");
-    phases::run_phases(&session.call, &args.run)
+    let window = Window::open();
+    phases::run_phases(&session.call, &args.run, &|progress| window.show(progress))
 }
 
 impl Errand {

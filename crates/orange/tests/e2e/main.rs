@@ -109,6 +109,7 @@ mod phased_runs;
 mod phased_specs;
 mod phased_table;
 mod phased_transcripts;
+mod phased_window;
 mod pool;
 mod pool_stress;
 mod project;

@@ -4,7 +4,7 @@
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::phased_reviews::{CHANGES, is_taken_back, reviewed};
-use crate::phased_runs::phased;
+use crate::phased_runs::{WAITS, phased};
 use crate::phased_specs::WHOLE;
 use orange_engine::runs::ProcessId;
 use std::fs;
@@ -92,7 +92,24 @@ fn is_completed(env: &Agents, task: &TestTask, taken: &str, tokens: u64) {
     );
     let files = env.git(&env.shop(), &["ls-tree", "--name-only", &task.branch]);
     assert!(files.contains("implement.txt"), "{files}");
+    for (name, text) in transcripts(task) {
+        for part in ["\n## Completion\n", "\n## Files Changed\n"] {
+            assert_eq!(text.matches(part).count(), 1, "{name}: {text}");
+        }
+        assert!(!text.contains("**Duration**: -"), "{name}: {text}");
+    }
     env.orange(["doctor"]).says("nothing was left behind");
+}
+
+/// What its transcripts say, by their names.
+fn transcripts(task: &TestTask) -> Vec<(String, String)> {
+    let entries = fs::read_dir(task.folder.join("transcripts")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let read = paths.map(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, fs::read_to_string(&path).unwrap())
+    });
+    read.collect()
 }
 
 /// Resumes it, unless what was stored says already that it is over.
@@ -112,6 +129,7 @@ fn an_executor_that_dies_at_any_step_of_an_iteration_is_resumed_there() {
         "execution.committed",
         "execution.checked",
         "execution.checkpoint",
+        "execution.transcript",
         "execution.advanced",
         "execution.journalled",
     ] {
@@ -131,6 +149,47 @@ fn an_executor_that_dies_at_any_step_of_an_iteration_is_resumed_there() {
         );
         assert_eq!(subjects.lines().count(), 1, "{point}: {subjects}");
     }
+}
+
+#[test]
+fn the_transcript_of_a_turn_that_was_killed_is_completed() {
+    let env = Agents::new();
+    let task = phased(&env, "trivial", WAITS, &[]);
+    env.orange(["run", &task.key]).ok();
+    let transcript = task.folder.join("transcripts/01-implement-001.md");
+    let text = || fs::read_to_string(&transcript).unwrap_or_default();
+    env.until("its agent speaks", || text().contains("It begins."));
+    env.kill(env.run_agent(&task, "executor"), "-9");
+    env.look();
+    assert_eq!(env.status(&task), "paused");
+    env.allow("go");
+    env.orange(["resume", &task.key]).ok();
+    env.until_status(&task, "completed");
+    let text = text();
+    assert!(
+        text.contains("- Phase complete: no (interrupted)\n"),
+        "{text}"
+    );
+    assert!(!text.contains("**Status**: running"), "{text}");
+}
+
+#[test]
+fn a_pause_completes_the_transcript_and_going_on_does_not_add_to_it() {
+    let env = Agents::new();
+    let task = phased(&env, "trivial", WAITS, &[]);
+    env.orange(["run", &task.key]).ok();
+    let transcript = task.folder.join("transcripts/01-implement-001.md");
+    let text = || fs::read_to_string(&transcript).unwrap_or_default();
+    env.until("its agent speaks", || text().contains("It begins."));
+    env.orange(["pause", &task.key]).ok();
+    let expected = "- Phase complete: no (interrupted)\n";
+    assert!(text().contains(expected), "{}", text());
+    env.allow("go");
+    env.orange(["resume", &task.key]).ok();
+    env.until_status(&task, "completed");
+    let text = text();
+    assert_eq!(text.matches("## Completion").count(), 1, "{text}");
+    assert!(text.contains("| begun.txt | created |"), "{text}");
 }
 
 #[test]
@@ -411,4 +470,38 @@ fn what_a_review_changed_is_taken_back_whoever_dies() {
         is_taken_back(&env, &task);
         env.orange(["doctor"]).says("nothing was left behind");
     }
+}
+
+#[test]
+fn an_errand_that_dies_over_the_weight_is_sent_for_three_times() {
+    let env = Agents::new();
+    let script = "\
+executor classify:
+  - run: |
+      echo asked >>ROOT/asked
+      kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)
+executor:
+  - answer: complete
+    summary: nothing to do
+";
+    let harness = env.script("dies", script);
+    let task = env.create([
+        "Rename the button",
+        "--workflow",
+        "phased",
+        "--harness",
+        &harness,
+    ]);
+    env.orange(["run", &task.key]).ok();
+    env.until("its weight is known", || {
+        env.look();
+        env.show(&task)["weight"] == "medium"
+    });
+    let asked = fs::read_to_string(env.root().join("asked")).unwrap();
+    assert_eq!(asked, "asked\n".repeat(3));
+    env.until_status(&task, "completed");
+    let known = task.history();
+    let reasons = known.iter().filter_map(|event| event["reason"].as_str());
+    let why = "its agent was asked 3 times";
+    assert!(reasons.into_iter().any(|reason| reason.contains(why)));
 }

@@ -282,7 +282,7 @@ fn a_decision_about_another_attempt_than_was_shown_changes_nothing() {
         reason: "",
         shown: Some(("implement", 1)),
     };
-    gate::decide(&call, place, &wish).unwrap();
+    let _decided = gate::decide(&call, place, &wish).unwrap();
     env.until_status(&task, "completed");
 }
 

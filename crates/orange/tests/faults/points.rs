@@ -98,6 +98,7 @@ const OF_EXECUTIONS: &[&str] = &[
     "execution.journalled",
     "execution.opened",
     "execution.spent",
+    "execution.transcript",
     "executor.decided",
     "gate.stored",
     "judge.answered",

@@ -72,7 +72,12 @@ pub(crate) fn run(session: &Session, args: &PeekArgs) -> Result<()> {
     if args.follow && screen.alive {
         return follow(session, args, &place);
     }
-    if screen.kept.is_some() {
+    if screen.is_transcript {
+        output::note(&format!(
+            "{} is gone; this is the end of its last transcript",
+            agent(&screen)
+        ));
+    } else if screen.kept.is_some() {
         output::note(&format!(
             "{} is gone; this is the last it showed",
             agent(&screen)
