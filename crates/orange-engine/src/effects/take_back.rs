@@ -42,6 +42,9 @@ pub(crate) fn take_back(
     if tip != base {
         rescues.push(save_commits(call, task, &project, &tip, base, &reason)?);
     }
+    // The branch first: what is in the slot then differs from it, and is saved as a whole.
+    move_branch(call, &project, branch, &tip, base)?;
+    crash_point("review.moved");
     let lock = SlotLock::take(&call.store, slot)?;
     let tidied = lock.handed_on(|| tidy(call, &task.id, &folder, base, &reason))?;
     let saved = tidied.saved.as_deref();
@@ -53,10 +56,7 @@ pub(crate) fn take_back(
             "what the review changed cannot be taken back: {why}"
         ));
     }
-    drop(lock);
     crash_point("review.cleaned");
-    move_branch(call, &project, branch, &tip, base)?;
-    crash_point("review.moved");
     worktree::switch(&folder, branch)?;
     Ok((!rescues.is_empty()).then(|| rescues.join(", ")))
 }

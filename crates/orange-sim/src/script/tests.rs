@@ -170,6 +170,17 @@ fn a_list_may_be_for_a_phase_and_an_iteration() {
     ] {
         assert_eq!(chosen(phase, iteration, attempt), key);
     }
+    for (phase, key) in [("test", "judge test"), ("implement", "judge")] {
+        let run = WhichRun {
+            judges: true,
+            phase: Some(phase.to_owned()),
+            ..run(Role::Executor, 1, 1)
+        };
+        let list = Script::read(source).unwrap().select(&run);
+        assert_eq!(list.unwrap().key, key);
+        let turns_only = Script::read("executor: []\nexecutor test: []\n").unwrap();
+        assert_eq!(turns_only.select(&run), None);
+    }
     let list = Script::read("executor test: []\n").unwrap();
     assert_eq!(list.select(&run(Role::Executor, 1, 1)), None);
 }

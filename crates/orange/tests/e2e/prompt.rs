@@ -40,6 +40,7 @@ fn list_says_when_each_is_used() {
     phase-test             built-in  an iteration of a phase of type test begins
     phase-validate         built-in  an iteration of a phase of type validate begins
     classify               built-in  a phased task without a weight is to run
+    judge                  built-in  a judge is asked whether a phase counts
     ");
     // The same where there is no project, no commit, or not even a home.
     let elsewhere = TestEnvironment::empty();

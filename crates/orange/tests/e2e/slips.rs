@@ -57,7 +57,7 @@ fn a_word_that_names_nothing_is_answered_with_the_nearest_one() {
     "#);
     assert_snapshot!(env.orange(["prompt", "show", "reviwer"]), @r#"
     ------- stderr -------
-    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck, phase-research, phase-spec, phase-design, phase-implement, phase-review, phase-docs, phase-test, phase-validate, classify
+    error: "reviwer" is not a prompt; did you mean reviewer? allowed: worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck, phase-research, phase-spec, phase-design, phase-implement, phase-review, phase-docs, phase-test, phase-validate, classify, judge
     hint: for usage, run `orange prompt show --help`
     [exit status: 2]
     "#);
