@@ -153,7 +153,7 @@ pub(crate) fn brought_forward(call: &Call, place: &Place, mut task: Task) -> Res
 }
 
 /// What a pending task waits for.
-pub(crate) fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
+pub fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
     let (_, unmet) = conditions_of_a_start(call, task)?;
     match unmet {
         Some(why) => Ok(Some(why)),

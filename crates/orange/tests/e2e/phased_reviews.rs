@@ -6,6 +6,9 @@ use crate::phased_runs::phased;
 use std::fs;
 
 const PLAN: &str = "\
+task_id: TASK-001
+weight: small
+generated_at: 2026-01-10T10:45:00Z
 phases:
   - {name: implement, type: implement, max_iterations: 3, gate: {type: auto}}
   - {name: review, type: review, max_iterations: 3, gate: {type: auto}}
@@ -24,6 +27,7 @@ pub(crate) fn reviewed(env: &Agents, review: &str) -> TestTask {
     let plan = plan.display().to_string();
     env.orange(["plan", "edit", &task.key, "--file", &plan])
         .ok();
+    env.update(&task, &["--gate", "review=auto"]).ok();
     task
 }
 

@@ -134,14 +134,20 @@ pub(super) fn tell_queued(session: &Session, task: &Task, why: &str) -> Result<(
 
 /// What happened to a task that nobody works on now, and what moves it on.
 pub(super) fn tell_outcome(session: &Session, changed: &Changed, message: &str) -> Result<()> {
-    // What is queued goes on by itself.
-    let waits = !changed.done.task.is_queued();
+    // What is queued goes on by itself, as soon as nothing holds it up.
+    let task = &changed.done.task;
+    let waits = !task.is_queued();
     let next = next_of(session, &changed.done.place).filter(|_| waits);
+    let held_up = match waits {
+        true => None,
+        false => start::why_not_now(&session.call, task).unwrap_or_default(),
+    };
+    let held_up = held_up.map_or(String::new(), |why| format!("{}\n", queued(task, &why)));
     if changed.done.failed.is_empty() || !session.json {
         let result = TaskResult::new(&changed.done.task, message);
         session.finish(result, || {
             let next = next.map_or_else(String::new, |next| format!("next: {}\n", command(&next)));
-            format!("{message}\n{next}")
+            format!("{message}\n{held_up}{next}")
         })?;
     }
     update::failure(&changed.done.task, &changed.done.failed)
