@@ -18,8 +18,8 @@ pub(super) struct EditedText {
     /// What the name of a copy ends with, so that an editor knows what it is.
     pub(super) suffix: &'static str,
     pub(super) megabytes: u64,
-    /// How a file with such a text is given instead: `--file `.
-    pub(super) given_by: &'static str,
+    /// How a file with such a text is given instead: `--file FILE`.
+    pub(super) given_by: fn(&str) -> String,
 }
 
 /// Takes a text; an error keeps it.
@@ -40,14 +40,12 @@ impl EditedText {
     pub(super) fn in_editor(&self, session: &Session, start: &str, take: Take<'_>) -> Result<bool> {
         let what = self.what;
         let Some(editor) = editor() else {
-            let given = self.given_by;
+            let given = (self.given_by)("FILE");
             return Err(err!(
                 Usage,
                 "there is no editor: neither VISUAL nor EDITOR is set"
             )
-            .hint(format!(
-                "set one of them, or give the {what} with {given}FILE"
-            )));
+            .hint(format!("set one of them, or give the {what} with {given}")));
         };
         let copy = self.copy_of(start.as_bytes())?;
         loop {
@@ -110,9 +108,8 @@ impl EditedText {
             Ok(path) => (
                 format!("your text is in {}", path.display()),
                 Some(format!(
-                    "correct it and give it with {}{}",
-                    self.given_by,
-                    path.display()
+                    "correct it and give it with {}",
+                    (self.given_by)(&path.display().to_string())
                 )),
             ),
             Err(lost) => (

@@ -21,7 +21,7 @@ const SPEC: EditedText = EditedText {
     what: "specification",
     suffix: ".md",
     megabytes: MEGABYTES,
-    given_by: "`orange spec set` and ",
+    given_by: |file| format!("`orange spec set TASK {file}`"),
 };
 
 /// How large a specification may be.

@@ -14,7 +14,7 @@ const PLAN: EditedText = EditedText {
     what: "plan",
     suffix: ".yaml",
     megabytes: 1,
-    given_by: "--file ",
+    given_by: |file| format!("--file {file}"),
 };
 
 pub(super) fn run(session: &Session, id: Option<&str>, file: Option<&Path>) -> Result<()> {
