@@ -57,16 +57,21 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
                 .hint(way_out)
         }
         Refusal::NeedsTrigger { triggers } => {
-            let is_forceable = triggers.contains(&Trigger::FORCE);
-            err!(
-                ConditionUnmet,
-                "cannot move {label} from {from} to {to}: it has not been reviewed"
-            )
-            .hint(if is_forceable {
-                "add --force to do it anyway".into()
+            if triggers.contains(&Trigger::FORCE) {
+                err!(
+                    ConditionUnmet,
+                    "cannot move {label} from {from} to {to}: it has not been reviewed"
+                )
+                .hint("add --force to do it anyway")
             } else {
-                way_out
-            })
+                let by: Vec<&str> = triggers.iter().map(|trigger| trigger.0).collect();
+                err!(
+                    ConditionUnmet,
+                    "cannot move {label} from {from} to {to} by its name: it moves there by {}",
+                    by.join(", or by ")
+                )
+                .hint(way_out)
+            }
         }
         Refusal::Unmet { condition, detail } => {
             err!(ConditionUnmet, "cannot move {label} to {to}: {detail}")

@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Result, err};
+use crate::execution;
 use crate::sessions::{self, adopted};
 use crate::store::Place;
 use crate::tmux::{Attach, Tmux};
@@ -34,14 +35,12 @@ pub fn attach(call: &Call, place: Place, role: Option<Role>) -> Result<(Task, At
         return Err(
             err!(NotFound, "{label} has no tmux session").hint(match view.task.status {
                 status if !status.has_started() => {
-                    text!("start it: {}", crate::execution::how_to_start(&view.task))
+                    text!("start it: {}", execution::how_to_start(&view.task))
                 }
-                _ if view.task.has_plan() => {
-                    text!(
-                        "nobody executes it now; what was said: {}",
-                        Action::transcript(view.task.name())
-                    )
-                }
+                _ if view.task.has_plan() => text!(
+                    "it has a window only while it is executed; {} shows what was said",
+                    Action::transcript(view.task.name())
+                ),
                 status if status.is_active() => {
                     text!(
                         "start its agent again: {}",

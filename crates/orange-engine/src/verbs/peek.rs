@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Code, Result, err};
+use crate::execution;
 use crate::sessions;
 use crate::store::Place;
 use crate::tmux::{Scrollback, Tmux};
@@ -65,7 +66,7 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
             )
             .hint(text!(
                 "start it: {}",
-                crate::execution::how_to_start(&view.task)
+                execution::how_to_start(&view.task)
             ))
         }
     })?;
@@ -141,6 +142,9 @@ fn end_of_transcript(call: &Call, place: &Place, run: &Run) -> Option<(String, P
 
 /// The agent that the status is about, or else the one that was there last.
 pub(crate) fn role_to_look_at(task: &Task, history: &History) -> Role {
+    if execution::has_plan(task) {
+        return Role::Executor;
+    }
     let role = role_of(task.status);
     if last_run(history, role).is_some() {
         return role;

@@ -4,6 +4,7 @@ use crate::access;
 use crate::call::Call;
 use crate::effects::messages::{self, ENDED_BEFORE, LONGEST};
 use crate::error::{Result, err};
+use crate::execution;
 use crate::runs::{RunFolder, Source, State};
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
@@ -46,14 +47,23 @@ pub fn send(
     }
     let mut tx = tx::lock_task(call, place)?;
     let label = tx.task.label();
+    if execution::has_plan(&tx.task) && tx.task.has_started() && !tx.task.status.is_terminal() {
+        let name = || tx.task.name();
+        return Err(err!(
+            ConditionUnmet,
+            "{label} is executed by a plan, and its agents take no messages"
+        )
+        .hint(text!(
+            "{} says what it waits for; {} asks for changes once its phases are over",
+            Action::explain(name()),
+            Action::request_changes(name(), None)
+        )));
+    }
     let Some(run) = sessions::live_run(call, tx.history(), role) else {
         return Err(
             err!(ConditionUnmet, "no {role} of {label} is running").hint(match tx.task.status {
                 status if !status.has_started() => {
-                    text!(
-                        "start it first: {}",
-                        crate::execution::how_to_start(&tx.task)
-                    )
+                    text!("start it first: {}", execution::how_to_start(&tx.task))
                 }
                 status if status.is_terminal() => text!(
                     "{label} is {status}; a new task starts again from it: {}",

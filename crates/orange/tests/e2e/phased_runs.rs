@@ -455,3 +455,25 @@ fn the_work_of_a_phase_that_is_taken_off_the_branch_is_a_concern() {
         .fails_with(3)
         .says("does not hold the work of implement");
 }
+
+#[test]
+fn what_agents_in_windows_are_told_by_has_its_own_words_here() {
+    let env = Agents::new();
+    let task = phased(&env, "small", WORKS, &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "completed");
+    env.orange(["send", &task.key, "hello"])
+        .fails_with(3)
+        .says("its agents take no messages")
+        .says("orange request-changes TASK-001 TEXT");
+    env.orange(["attach", &task.key])
+        .fails_with(4)
+        .says("only while it is executed")
+        .says("orange transcript TASK-001");
+    env.orange(["peek", &task.key])
+        .silent_about("has had no worker");
+    env.orange(["update", &task.key, "--status", "planned"])
+        .fails_with(3)
+        .says("request changes, or by rewind")
+        .silent_about("reviewed");
+}
