@@ -5,7 +5,7 @@ use crate::background::queue;
 use crate::call::{self, Call};
 use crate::effects::executor;
 use crate::error::{Code, Result};
-use crate::index::list::{Filter, Outside};
+use crate::index::list::{Filter, Listed, Outside};
 use crate::runs::{self, Doing, RunFolder, RunSpec, State};
 use crate::store::locks::{Lock, LockFile};
 use crate::tmux::PaneInfo;
@@ -16,7 +16,7 @@ use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
 use orange_core::task::Status;
 use orange_core::workflow::{Kind, Role, Workflow};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::resume_unwind;
 
 /// The process that watches.
@@ -94,7 +94,8 @@ impl Monitor {
                 tracing::warn!(%error, run, "not seen to");
             }
         }
-        folders.extend(self.missed(call, &alive)?);
+        let listed = listed(call)?;
+        folders.extend(self.missed(call, &listed, &alive));
         for folder in folders {
             let place = call.store().place(&folder);
             match tx::lock_task(call, place) {
@@ -120,7 +121,7 @@ impl Monitor {
             // Without tmux there is nothing to close, and much else to do.
             Err(error) => tracing::warn!(%error, "windows were not looked at"),
         }
-        resend_classifiers(call)?;
+        resend_classifiers(call, &listed)?;
         // An agent that ended without a word, or a task that was cancelled, made room and told nobody.
         if start::has_queued(call)? {
             call::request_queue_run(call)?;
@@ -146,34 +147,59 @@ impl Monitor {
     }
 
     /// Tasks that need an agent, have none, and of whose run there is no folder either.
-    fn missed(&self, call: &Call, alive: &HashSet<(String, Role)>) -> Result<Vec<String>> {
-        let roles = [Role::Worker, Role::Reviewer, Role::Executor];
-        let expects = |status: &&Status| roles.iter().any(|role| is_expected(**status, *role));
-        let statuses = Status::ALL.iter().filter(expects);
-        let filter = Filter {
-            statuses: statuses.map(|status| status.as_str().to_owned()).collect(),
-            ..Filter::default()
-        };
+    fn missed(
+        &self,
+        call: &Call,
+        listed: &[Listed],
+        alive: &HashSet<(String, Role)>,
+    ) -> Vec<String> {
         let mut missed = Vec::new();
-        // Which agents are gone is asked here; what else a list says of a task is of no use.
-        let rows = call
-            .index()?
-            .fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)?;
-        for row in rows {
+        for row in listed {
             let gone = row.status.parse().is_ok_and(|status| {
-                roles.iter().any(|role| {
+                ROLES.iter().any(|role| {
                     is_expected(status, *role) && !alive.contains(&(row.folder.clone(), *role))
                 })
             });
             if gone {
                 let revision = call.store().survey(&row.folder).task.revision;
                 if self.seen.get(&row.folder) != Some(&revision) {
-                    missed.push(row.folder);
+                    missed.push(row.folder.clone());
                 }
             }
         }
-        Ok(missed)
+        missed
     }
+}
+
+const ROLES: [Role; 3] = [Role::Worker, Role::Reviewer, Role::Executor];
+
+/// The tasks in a status that expects an agent, or that waits for a weight. Listed once for all of a look: the files of all
+/// these tasks are compared with the index.
+fn listed(call: &Call) -> Result<Vec<Listed>> {
+    let expects = |status: &Status| ROLES.iter().any(|role| is_expected(*status, *role));
+    let statuses = Status::ALL.iter().copied().filter(expects);
+    let statuses: BTreeSet<&str> = statuses
+        .chain(statuses_without_weight())
+        .map(Status::as_str)
+        .collect();
+    let filter = Filter {
+        statuses: statuses.into_iter().map(str::to_owned).collect(),
+        ..Filter::default()
+    };
+    // Which agents are gone is asked by the caller; what else a list says of a task is of no use.
+    call.index()?
+        .fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)
+}
+
+/// The statuses in which a task waits for its weight.
+fn statuses_without_weight() -> impl Iterator<Item = Status> {
+    let waiting = Workflow::in_use().flat_map(|table| {
+        table.statuses.iter().filter(|info| {
+            let mut rows = table.rows_from(info.status, info.reason);
+            info.kind == Kind::Active && rows.any(execution::needs_weight)
+        })
+    });
+    waiting.map(|info| info.status)
 }
 
 /// An agent that has stopped, or asks something: whoever was to see to it may have died over it.
@@ -184,22 +210,10 @@ fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
 }
 
 /// Sends for errands that died before they found the weight of their task.
-fn resend_classifiers(call: &Call) -> Result<()> {
-    let waiting = Workflow::in_use().flat_map(|table| {
-        table.statuses.iter().filter(|info| {
-            let mut rows = table.rows_from(info.status, info.reason);
-            info.kind == Kind::Active && rows.any(execution::needs_weight)
-        })
-    });
-    let filter = Filter {
-        statuses: waiting
-            .map(|info| info.status.as_str().to_owned())
-            .collect(),
-        ..Filter::default()
-    };
-    let index = call.index()?;
-    let rows = index.fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)?;
-    for row in rows {
+fn resend_classifiers(call: &Call, listed: &[Listed]) -> Result<()> {
+    let waiting: Vec<&str> = statuses_without_weight().map(Status::as_str).collect();
+    let rows = listed.iter();
+    for row in rows.filter(|row| waiting.contains(&row.status.as_str())) {
         let lock = executor::classify_lock(&row.folder);
         if call.store.try_lock(Lock::Classify(&lock))?.is_some() {
             executor::send_classifier(call, &row.folder)?;
