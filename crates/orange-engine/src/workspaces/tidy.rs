@@ -137,11 +137,11 @@ pub(crate) fn untidy(folder: &Path) -> Result<Option<String>> {
     if let Some(found) = own_state::found(folder)? {
         return Ok(Some(found));
     }
-    let look = parking::look(folder)?;
+    let (look, walk) = special_files::begin_while(folder, || parking::look(folder))?;
     if let Some(path) = look.changed.first() {
         return Ok(Some(format!("{} is not committed", path.display())));
     }
-    let unseen = special_files::find(folder, &look.ignored).doing("read", folder)?;
+    let unseen = walk.finish().doing("read", folder)?;
     Ok(unseen
         .special
         .first()
