@@ -52,6 +52,7 @@ pub(crate) struct RunPhasesArgs {
 
 /// Finish what another orange process began (Orange starts this by itself)
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum Errand {
     /// See to a run: its end, its messages, a turn that is over
     Tend { run: String },

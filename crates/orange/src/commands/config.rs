@@ -17,6 +17,7 @@ use serde_json::Value;
 use show::spoken;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ConfigCommand {
     /// List every setting, its value, and where that comes from
     #[command(

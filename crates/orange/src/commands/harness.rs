@@ -11,6 +11,7 @@ use orange_engine::{Result, settings};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum HarnessCommand {
     /// List the agent CLIs: which are installed, and what Orange can do with each
     #[command(

@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum PermissionsCommand {
     /// List what agents may do without asking again
     #[command(

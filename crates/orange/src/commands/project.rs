@@ -21,6 +21,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum ProjectCommand {
     /// Register a repository
     #[command(

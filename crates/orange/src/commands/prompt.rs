@@ -13,6 +13,7 @@ use orange_engine::views::prompts;
 use orange_engine::{Result, err};
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum PromptCommand {
     /// List the prompts: when each is used, and whether the repository has its own
     #[command(

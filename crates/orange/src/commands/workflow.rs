@@ -13,6 +13,7 @@ use orange_engine::views::workflow::{self as view, TransitionRow, limited, with_
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum WorkflowCommand {
     /// Show statuses, transitions, gates and hooks
     #[command(

@@ -14,6 +14,7 @@ use orange_engine::views::{self, WorkspaceRow};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum WorkspaceCommand {
     /// Make slots before a task needs one
     #[command(

@@ -21,6 +21,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum PlanCommand {
     Show(ShowArgs),
     Edit(EditArgs),

@@ -14,6 +14,7 @@ use orange_engine::verbs::rescue::{self, RescueOwner, RescueRestored, RestoredTo
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum RescueCommand {
     /// List a task's rescues
     #[command(
