@@ -85,8 +85,11 @@ pub(super) fn note_cancelled(
     number: i64,
     row: &Row,
 ) -> rusqlite::Result<()> {
-    let own = format!("{NOTE} AND links.task = ?1");
-    transaction.prepare_cached(&own)?.execute([number])?;
+    // Preparing a question costs more than asking it, and most tasks wait for none.
+    if row.has_blockers() {
+        let own = format!("{NOTE} AND links.task = ?1");
+        transaction.prepare_cached(&own)?.execute([number])?;
+    }
     let (project, counts_as, _) = row.counted();
     if counts_as.parse().is_ok_and(Status::is_given_up) {
         mark(transaction, project, row.key.map(|key| key.number), true)?;

@@ -256,19 +256,22 @@ fn forget<'f>(
     tally: &mut Tally,
 ) -> rusqlite::Result<()> {
     let mut find = transaction.prepare_cached(
-        "SELECT number, project, counts_as, needs_me, over_at FROM tasks WHERE folder = ?1",
+        "SELECT number, project, counts_as, needs_me, over_at, status_kind = 'over' AND NOT success
+         FROM tasks WHERE folder = ?1",
     )?;
     for folder in folders {
-        let mut numbers: Vec<(i64, i64)> = Vec::new();
+        let mut numbers: Vec<(i64, i64, bool)> = Vec::new();
         let mut rows = find.query([folder])?;
         while let Some(row) = rows.next()? {
-            numbers.push((row.get(0)?, row.get(4)?));
+            numbers.push((row.get(0)?, row.get(4)?, row.get(5)?));
             let (project, counts_as) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
             tally.add((project, counts_as, row.get(3)?), -1);
         }
         drop(rows);
-        for (number, over_at) in numbers {
-            counts::forget_cancelled(transaction, number)?;
+        for (number, over_at, was_cancelled) in numbers {
+            if was_cancelled {
+                counts::forget_cancelled(transaction, number)?;
+            }
             for sql in [
                 "DELETE FROM tasks WHERE number = ?1",
                 "DELETE FROM links WHERE task = ?1",
@@ -307,6 +310,9 @@ pub(super) struct Row {
 pub(super) const NOT_OVER: i64 = i64::MAX;
 
 type Link = (&'static str, StoredReference);
+
+/// The kind of a link to a task that is waited for.
+const BLOCKED_BY: &str = "blocked_by";
 
 /// Texts of a row, in the order of their columns.
 const TEXTS: usize = 13;
@@ -376,6 +382,10 @@ impl Row {
     fn folder(&self) -> &str {
         &self.text[..self.ends[0]]
     }
+
+    pub(super) fn has_blockers(&self) -> bool {
+        self.links.iter().any(|(kind, _)| *kind == BLOCKED_BY)
+    }
 }
 
 /// Adds a row that is not there yet.
@@ -400,6 +410,9 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2,?3)")?
         .execute(params![row.over_at, number, row.line])?;
+    if row.links.is_empty() {
+        return Ok(number);
+    }
     let mut insert = transaction.prepare_cached("INSERT INTO links VALUES (?1,?2,?3,?4,0,?5)")?;
     for (kind, target) in &row.links {
         let prefix = target.prefix.as_ref().map(Prefix::as_str);
@@ -418,7 +431,7 @@ fn links_of(entry: &Entry) -> Vec<Link> {
     };
     let mut links: Vec<Link> = Vec::new();
     for (kind, references) in [
-        ("blocked_by", &task.blocked_by),
+        (BLOCKED_BY, &task.blocked_by),
         ("related_to", &task.related_to),
     ] {
         links.extend(references.iter().map(|text| (kind, stored(text))));
