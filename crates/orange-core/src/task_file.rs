@@ -131,9 +131,12 @@ impl TaskFile {
     }
 
     pub fn get(&self, key: &str) -> Option<(&Node, usize)> {
-        self.entries()
-            .find(|(name, ..)| *name == key)
-            .map(|(_, node, line)| (node, line))
+        let mut entries = self.root.entries.iter();
+        let entry = entries.find(|entry| entry.key == key)?;
+        // Counted for this entry alone: every field is asked for, many times.
+        let before = self.text.get(..entry.key_span.start).unwrap_or_default();
+        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count();
+        Some((&entry.value, line))
     }
 
     /// What stands between the two `---` lines.
