@@ -108,9 +108,13 @@ impl Config {
         &table::KEYS
     }
 
+    /// How the variables that override settings begin.
+    pub const VARIABLES: &str = "ORANGE_";
+
     /// The variable that overrides a setting: `ORANGE_AGENTS_HARNESS` for `agents.harness`.
     pub fn variable(key: &str) -> String {
-        format!("ORANGE_{}", key.to_uppercase().replace(['.', '-'], "_"))
+        let key = key.to_uppercase().replace(['.', '-'], "_");
+        format!("{}{key}", Config::VARIABLES)
     }
 
     /// Sets one setting from outside the files; an error is a sentence about why it cannot be.

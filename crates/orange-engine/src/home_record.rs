@@ -37,6 +37,12 @@ pub fn copied_from(call: &Call) -> Option<&Path> {
     found.as_deref()
 }
 
+/// Remembers that the home was found to be no copy, so that this call does not look once more.
+pub(crate) fn note_original(call: &Call) {
+    // Somebody may have looked already; this call goes on with what was found then.
+    let _ = call.copied_from.set(None);
+}
+
 /// Where the home was recorded last, if it was moved since and no command has recorded that.
 pub(crate) fn moved_from(call: &Call) -> Option<PathBuf> {
     match identify(call.store.home()) {

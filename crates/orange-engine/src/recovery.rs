@@ -74,7 +74,10 @@ pub fn claim_home(call: &Call) -> Result<()> {
         return Ok(());
     }
     let record = match identify(&home) {
-        Identity::Own => return Ok(()),
+        Identity::Own => {
+            home_record::note_original(call);
+            return Ok(());
+        }
         Identity::Copy { .. } => return home_record::refuse_copy(call),
         Identity::Unrecorded => new_record(&home),
         Identity::Moved(old) => {

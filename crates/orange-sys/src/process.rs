@@ -70,11 +70,11 @@ impl Stat {
         let stat = String::from_utf8_lossy(&stat);
         // The name in brackets may contain anything, so count from its end.
         let (_, rest) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let mut fields = rest.split_ascii_whitespace();
         Some(Stat {
-            is_zombie: matches!(*fields.first()?, "Z" | "X"),
-            parent: fields.get(1)?.parse().ok()?,
-            birth: (*fields.get(19)?).to_owned(),
+            is_zombie: matches!(fields.next()?, "Z" | "X"),
+            parent: fields.next()?.parse().ok()?,
+            birth: fields.nth(17)?.to_owned(),
         })
     }
 }

@@ -22,6 +22,8 @@ use orange_engine::{
 };
 use serde::Serialize;
 use std::cell::Cell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 pub(crate) struct Session {
@@ -271,12 +273,19 @@ fn readable_variables() -> impl Iterator<Item = (String, String)> {
 }
 
 fn variables() -> Vec<Override> {
+    let all = std::env::vars_os();
+    let own = all.filter(|(name, _)| name.as_bytes().starts_with(Config::VARIABLES.as_bytes()));
+    let own: Vec<(OsString, OsString)> = own.collect();
     // No variable has room for a name.
     let plain = Setting::all()
         .iter()
         .filter(|setting| !setting.is_of_names());
     let said = plain.filter_map(|setting| {
-        let value = std::env::var(Config::variable(setting.key)).ok()?;
+        // There are many settings and few variables: names are only made for those that can be meant.
+        let length = Config::VARIABLES.len() + setting.key.len();
+        let mut named = own.iter().filter(|(name, _)| name.len() == length);
+        let (_, value) = named.find(|(name, _)| *name == *Config::variable(setting.key))?;
+        let value = value.clone().into_string().ok()?;
         // It was a variable before it was a setting: loud or quiet letters, and empty as if it were unset.
         let value = match setting.key {
             "log.level" if value.trim().is_empty() => return None,

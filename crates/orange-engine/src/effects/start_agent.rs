@@ -161,10 +161,13 @@ fn abandon(call: &Call, tmux: &Tmux, pane: &Pane, run: &str) -> Result<()> {
 /// The event that says that a run has begun; None if it has not, or if that is journalled.
 pub(crate) fn begun(tx: &TaskTx<'_>, run: &str) -> Result<Option<Event>> {
     let folder = sessions::run_folder(tx.call, run);
-    let known = runs::runs(tx.history());
-    let (Some(spec), Some(_)) = (folder.spec(), folder.started()) else {
+    let Some(spec) = folder.spec() else {
         return Ok(None);
     };
+    if folder.started().is_none() {
+        return Ok(None);
+    }
+    let known = runs::runs(tx.history());
     if known.iter().any(|known| known.id == run) {
         return Ok(None);
     }
