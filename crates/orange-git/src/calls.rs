@@ -207,10 +207,12 @@ pub fn clear_up(need: Need) {
             continue;
         };
         let mut lines = text.lines();
-        let note = lines.next().and_then(read::<Note>);
-        let git = lines.next().and_then(read::<ProcessId>);
-        let done = match note {
-            Some(_) if git.as_ref().is_some_and(ProcessId::is_alive) => false,
+        let (note, git) = (lines.next(), lines.next().and_then(read::<ProcessId>));
+        if git.as_ref().is_some_and(ProcessId::is_alive) {
+            // Each agent that is alive has such a note, and every command comes by here: no more of it is read.
+            continue;
+        }
+        let done = match note.and_then(read::<Note>) {
             // That Orange clears up itself, unless it could not tell which locks were left: it does not look a second time.
             Some(note) if note.orange.is_alive() && (git.is_none() || !is_older(&file, UNSURE)) => {
                 false
