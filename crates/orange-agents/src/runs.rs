@@ -189,6 +189,9 @@ pub struct Extras {
 
 const ENVIRONMENT: &str = "environment.json";
 
+/// A file that is put in the place of another one has another inode, or another time.
+pub type SpecStamp = (u64, i64, i64);
+
 /// One run's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFolder {
@@ -249,6 +252,12 @@ impl RunFolder {
 
     pub fn spec(&self) -> Option<RunSpec> {
         self.get("run.json")
+    }
+
+    /// Which writing of its description this is. Two that are equal say the same.
+    pub fn spec_stamp(&self) -> Option<SpecStamp> {
+        let file = fs::metadata(self.path.join("run.json")).ok()?;
+        Some((file.ino(), file.ctime(), file.ctime_nsec()))
     }
 
     pub fn started(&self) -> Option<Started> {

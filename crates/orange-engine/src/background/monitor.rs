@@ -6,7 +6,7 @@ use crate::call::{self, Call};
 use crate::effects::executor;
 use crate::error::{Code, Result};
 use crate::index::list::{Filter, Listed, Outside};
-use crate::runs::{self, Doing, RunFolder, RunSpec, State};
+use crate::runs::{self, Doing, RunFolder, RunSpec, SpecStamp, State};
 use crate::store::locks::{Lock, LockFile};
 use crate::tmux::PaneInfo;
 use crate::verbs::{handle_signals, start};
@@ -28,6 +28,8 @@ pub struct Monitor {
     seen: HashMap<String, u64>,
     /// Runs whose start is journalled: what is journalled stays so.
     journalled: HashSet<String>,
+    /// Descriptions of live runs, by their ids: there may be hundreds, and they are written once.
+    specs: HashMap<String, (SpecStamp, RunSpec)>,
 }
 
 /// What one look found.
@@ -72,7 +74,7 @@ impl Monitor {
         let mut waiting = Vec::new();
         let mut gone = Vec::new();
         for run in runs::all(call.store().home()) {
-            let Some(spec) = run.spec() else {
+            let Some((stamp, spec)) = self.take_spec(&run) else {
                 forget_nameless(&run);
                 continue;
             };
@@ -82,13 +84,15 @@ impl Monitor {
                 if waits_for_somebody(&run, &spec) || !self.is_journalled(call, &spec) {
                     waiting.push(spec.run.clone());
                 }
-                live.insert(spec.run);
+                live.insert(spec.run.clone());
+                self.specs.insert(run.id(), (stamp, spec));
             } else {
                 gone.push((spec.folder.clone(), spec.run));
                 folders.insert(spec.folder);
             }
         }
         self.journalled.retain(|run| live.contains(run));
+        self.specs.retain(|_, (_, spec)| live.contains(&spec.run));
         for run in waiting {
             if let Err(error) = handle_signals::handle_signals(call, &run) {
                 tracing::warn!(%error, run, "not seen to");
@@ -128,6 +132,16 @@ impl Monitor {
         }
         tick.started = queue::serve_queue(call)?;
         Ok(tick)
+    }
+
+    /// The description of a run, read only if it was not read before.
+    fn take_spec(&mut self, run: &RunFolder) -> Option<(SpecStamp, RunSpec)> {
+        // Looked at before it is read: one that is written in between is read again next time.
+        let stamp = run.spec_stamp()?;
+        match self.specs.remove(&run.id()) {
+            Some((known, spec)) if known == stamp => Some((stamp, spec)),
+            _ => Some((stamp, run.spec()?)),
+        }
     }
 
     /// Is a run's start journalled? Asked once for each: journals of long tasks are long.
