@@ -19,14 +19,9 @@ use orange_core::work::plan::Plan;
 use orange_core::workflow::{Condition, Transition};
 use orange_core::{Action, text};
 
-/// Whether the task is executed by a plan.
-pub(crate) fn has_plan(task: &Task) -> bool {
-    task.has_plan()
-}
-
 /// Refuses a task that has no plan by its workflow.
 pub(crate) fn is_phased(task: &Task) -> Result<()> {
-    if has_plan(task) {
+    if task.has_plan() {
         return Ok(());
     }
     Err(err!(
@@ -43,7 +38,7 @@ pub(crate) fn is_phased(task: &Task) -> Result<()> {
 
 /// The command that starts a task, by its workflow.
 pub(crate) fn how_to_start(task: &Task) -> Action {
-    if has_plan(task) {
+    if task.has_plan() {
         Action::run(task.name(), false)
     } else {
         Action::spawn(task.name(), false)
@@ -57,7 +52,7 @@ pub(crate) fn needs_weight(row: &Transition) -> bool {
 
 /// Whether an errand finds out how large the task is.
 pub(crate) fn waits_for_weight(task: &Task) -> bool {
-    has_plan(task) && task.has_started() && task.rows().any(needs_weight)
+    task.has_plan() && task.has_started() && task.rows().any(needs_weight)
 }
 
 /// The plan of a task; None: none is written yet.
@@ -165,7 +160,7 @@ pub(crate) fn facts(
     conditions: &[Condition],
     facts: &mut Facts,
 ) -> Result<()> {
-    if !has_plan(task) {
+    if !task.has_plan() {
         return Ok(());
     }
     let execution = execution(call, task)?;

@@ -72,7 +72,7 @@ pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Resul
         }
     }
     execution::facts(call, task, conditions, &mut facts)?;
-    if execution::has_plan(task) && conditions.contains(&Condition::AgentFree) {
+    if task.has_plan() && conditions.contains(&Condition::AgentFree) {
         let met = limit_reached_beside(call, task)?.map_or(Ok(()), Err);
         facts.execution.push((Condition::AgentFree, met));
     }

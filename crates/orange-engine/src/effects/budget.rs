@@ -4,7 +4,6 @@ use crate::budget;
 use crate::call::Call;
 use crate::effects::notify::tell_of_budget;
 use crate::error::Result;
-use crate::execution;
 use jiff::tz::TimeZone;
 use orange_core::history::History;
 use orange_core::task::Task;
@@ -20,7 +19,7 @@ pub(crate) fn warn(call: &Call, task: &Task, budgets: &[Budget]) {
 
 /// Tells of the budgets of an interactive task and of the month, of those that are spent too: nothing is paused.
 pub(crate) fn tell_of_runs(call: &Call, task: &Task, history: &History) {
-    if execution::has_plan(task) {
+    if task.has_plan() {
         return;
     }
     let budgets = || -> Result<Vec<Budget>> {

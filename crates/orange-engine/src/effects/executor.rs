@@ -172,7 +172,7 @@ pub(crate) fn stop(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
 
 /// Ends what an executor left open in orange.db that is gone: nothing writes its rows any more.
 pub(crate) fn close_rows(tx: &mut TaskTx<'_>) -> Result<()> {
-    if !execution::has_plan(&tx.task) {
+    if !tx.task.has_plan() {
         return Ok(());
     }
     release_claim(tx.call, &tx.task)?;

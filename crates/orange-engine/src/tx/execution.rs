@@ -20,7 +20,7 @@ use orange_sys::crash_points::crash_point;
 impl TaskTx<'_> {
     /// Journals what orange.db alone knows of the execution: a process died in between, or leaves it to whoever comes next.
     pub(crate) fn journal_execution(&mut self) -> Result<()> {
-        if !execution::has_plan(&self.task) {
+        if !self.task.has_plan() {
             return Ok(());
         }
         let pending = journal::pending(self.call, &self.task);
@@ -48,7 +48,7 @@ impl TaskTx<'_> {
 
     /// Makes the move that an executor did not live to make, or that a decision which is stored implies.
     pub(crate) fn follow_execution(&mut self) -> Result<()> {
-        if !execution::has_plan(&self.task) {
+        if !self.task.has_plan() {
             return Ok(());
         }
         if self.task.status_info().expects == Some(Role::Executor) {
@@ -64,7 +64,7 @@ impl TaskTx<'_> {
     /// Gives the hooks of the start that failed.
     pub(crate) fn end_failed_start(&mut self) -> Result<Vec<(String, String)>> {
         let expects = self.task.status_info().expects == Some(Role::Executor);
-        let failed = if expects && execution::has_plan(&self.task) {
+        let failed = if expects && self.task.has_plan() {
             self.failed_hooks()
         } else {
             Vec::new()

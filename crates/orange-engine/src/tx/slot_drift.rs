@@ -3,7 +3,6 @@
 
 use crate::call;
 use crate::error::{Error, IoContext, Result};
-use crate::execution;
 use crate::facts::branch;
 use crate::git::reflog;
 use crate::git::state::{self, Head};
@@ -133,8 +132,7 @@ impl TaskTx<'_> {
         // What is left in the slot of an executed task is committed: on no branch that it only switched to.
         let is_others = || {
             Ok::<_, Error>(
-                execution::has_plan(&self.task)
-                    && reflog::is_another(&project.path, &current, &old)?,
+                self.task.has_plan() && reflog::is_another(&project.path, &current, &old)?,
             )
         };
         if crate::git::branch_exists(&project.path, &old)? || current == target || is_others()? {

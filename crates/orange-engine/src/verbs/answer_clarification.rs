@@ -4,7 +4,6 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::execution;
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
 use crate::verbs::phased;
@@ -25,7 +24,7 @@ pub fn answer_clarification(call: &Call, view: &TaskView, words: &str) -> Result
             )),
         );
     }
-    if execution::has_plan(&view.task) {
+    if view.task.has_plan() {
         let done = phased::gate::answer(call, view.place.clone(), words)?;
         return Ok(Changed::from(done));
     }

@@ -16,7 +16,7 @@ use crate::tx::slot_drift::astray;
 use crate::tx::{self, TaskTx, decide, refusal};
 use crate::verbs::phased::{gates, plan};
 use crate::verbs::{cancel, rename_branch, start};
-use crate::{execution, seal_checks, started_by, workspaces};
+use crate::{seal_checks, started_by, workspaces};
 use orange_core::history::payload::StatusMoved;
 use orange_core::history::{AppendSection, Event};
 use orange_core::id::{Key, Reference, read_stored, stored_reference};
@@ -229,7 +229,7 @@ fn weights_of_plans<'e>(task: &Task, edits: &'e [Edit]) -> (Vec<&'e str>, Vec<Ed
     let mut others = Vec::new();
     for edit in edits {
         match edit {
-            Edit::Set(Field::Weight, weight) if execution::has_plan(task) => weights.push(weight),
+            Edit::Set(Field::Weight, weight) if task.has_plan() => weights.push(weight),
             edit => others.push(edit.clone()),
         }
     }

@@ -152,7 +152,7 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     let key = keys::next_key(call, &project.name)?;
     task.key = Some(key);
     // With its first event, so that nobody who dies before the start leaves it waiting for ever.
-    let starts = new.starts && !execution::has_plan(&task);
+    let starts = new.starts && !task.has_plan();
     task.queued_at = (starts && !task.has_started()).then(|| call.now());
     task.branch = branch_for(call, new, &project, &task, key)?;
     if new.branch.is_none() {
@@ -177,7 +177,7 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
         create_from::note_dependents(call, origin, &tx.task)?;
     }
     let mut done = tx.commit(Vec::new())?;
-    if execution::has_plan(&done.task) && done.task.weight.is_some() {
+    if done.task.has_plan() && done.task.weight.is_some() {
         plan_at_once(call, &mut done);
     }
     Ok(Created { done, start })
@@ -203,7 +203,7 @@ fn check_plan(call: &Call, new: &NewTask, task: &mut Task) -> Result<()> {
     for (phase, kind) in &new.gates {
         task.gates = gates::with_gate(call, task, phase, Some(*kind))?;
     }
-    if new.weight.is_some() && new.origin.is_none() && execution::has_plan(task) {
+    if new.weight.is_some() && new.origin.is_none() && task.has_plan() {
         plan::check_override(call, task)?;
     }
     if let Some(content) = &new.spec {
@@ -221,7 +221,7 @@ fn check_plan(call: &Call, new: &NewTask, task: &mut Task) -> Result<()> {
 /// anyway, and what is missing is reported at once.
 fn check_can_start(call: &Call, new: &NewTask, task: &Task, row: &Creation) -> Result<()> {
     let spawns = |entry: &HookEntry| matches!(entry.hook, Hook::SpawnAgent(_));
-    let waits_for_run = execution::has_plan(task);
+    let waits_for_run = task.has_plan();
     let starts = new.starts && !waits_for_run && task.queue == Queue::Active && !task.has_started();
     if !starts && !row.hooks.iter().any(spawns) {
         return Ok(());

@@ -119,7 +119,7 @@ pub fn create_from(
     if new.gates.is_empty() {
         new.gates = gates_of(old);
     }
-    if new.spec.is_none() && new.workflow == Some(old.workflow) && execution::has_plan(old) {
+    if new.spec.is_none() && new.workflow == Some(old.workflow) && old.has_plan() {
         let known = execution::spec::spec(call, &earlier.place, old)?;
         // One that an agent wrote is written anew, as everything else that agents did.
         let given = known.filter(|spec| spec.source.is_given());

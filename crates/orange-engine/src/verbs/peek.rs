@@ -64,10 +64,7 @@ pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -
                 NotFound,
                 "{label} has not been started, so it has no {role}"
             )
-            .hint(text!(
-                "start it: {}",
-                execution::how_to_start(&view.task)
-            ))
+            .hint(text!("start it: {}", execution::how_to_start(&view.task)))
         }
     })?;
     let alive = run.end.is_none() && sessions::run_folder(call, &run.id).is_alive();
@@ -142,7 +139,7 @@ fn end_of_transcript(call: &Call, place: &Place, run: &Run) -> Option<(String, P
 
 /// The agent that the status is about, or else the one that was there last.
 pub(crate) fn role_to_look_at(task: &Task, history: &History) -> Role {
-    if execution::has_plan(task) {
+    if task.has_plan() {
         return Role::Executor;
     }
     let role = role_of(task.status);

@@ -3,7 +3,6 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
-use crate::execution;
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
@@ -24,7 +23,7 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
         )));
     }
     let task = call.store.survey(&place.folder()).task;
-    if execution::has_plan(&task) {
+    if task.has_plan() {
         return phased::changes::request_changes(call, place, message).map(Changed::from);
     }
     let change = Change {

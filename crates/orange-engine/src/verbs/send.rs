@@ -47,7 +47,7 @@ pub fn send(
     }
     let mut tx = tx::lock_task(call, place)?;
     let label = tx.task.label();
-    if execution::has_plan(&tx.task) && tx.task.has_started() && !tx.task.status.is_terminal() {
+    if tx.task.has_plan() && tx.task.has_started() && !tx.task.status.is_terminal() {
         let name = || tx.task.name();
         return Err(err!(
             ConditionUnmet,

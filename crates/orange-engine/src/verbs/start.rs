@@ -11,7 +11,7 @@ use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::tx::TaskTx;
 use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
-use crate::{access, budget, execution, facts, settings, started_by, tx};
+use crate::{access, budget, facts, settings, started_by, tx};
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Move, Situation};
 use orange_core::naming::counted;
@@ -167,7 +167,7 @@ pub fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
 /// The budget that keeps a task from starting. A person who starts an agent to work with is told, and not stopped.
 fn budget_in_its_way(call: &Call, task: &Task) -> Result<Option<String>> {
     let why = budget::why_not_start(call, task)?;
-    if execution::has_plan(task) || call.caller != Caller::Human {
+    if task.has_plan() || call.caller != Caller::Human {
         return Ok(why);
     }
     if let Some(why) = why {

@@ -15,7 +15,7 @@ use crate::seal_checks::{self, SealCheck};
 use crate::settings;
 use crate::views::concerns::link::committed_links;
 use crate::views::diff_stat;
-use crate::{checks, execution, rules};
+use crate::{checks, rules};
 use orange_core::evidence::{FILE, Verdict};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, EventType, History};
@@ -74,7 +74,7 @@ pub(crate) fn merge_concerns(
     let evidence = sealed.evidence(history);
     let reviewed = match &evidence.review {
         // Its phases say what was reviewed.
-        _ if execution::has_plan(task) => None,
+        _ if task.has_plan() => None,
         None if task.offers(Intent::Merge) => {
             let moved = evidence.reviewing.as_ref();
             let by_person = moved.is_some_and(|said| said.by == "human");
@@ -105,7 +105,7 @@ pub(crate) fn merge_concerns(
         },
     };
     concerns.extend(reviewed);
-    if execution::has_plan(task) {
+    if task.has_plan() {
         concerns.extend(phased::phased_concerns(call, task, project, head)?);
     }
     let reviewed = evidence.review.and_then(|review| review.head);

@@ -200,7 +200,7 @@ fn in_words(check: &CriterionResult) -> String {
 
 /// How far a task is; None for one that has no phases by its workflow.
 pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
-    if !execution::has_plan(task) {
+    if !task.has_plan() {
         return Ok(None);
     }
     let (plan, problem) = match execution::plan(call, task) {

@@ -1,7 +1,6 @@
 //! What agents ask a person: in their windows, and in TASK.md.
 
 use crate::call::Call;
-use crate::execution;
 use crate::sessions;
 use crate::views::results::OpenQuestion;
 use crate::views::task::TaskView;
@@ -30,13 +29,13 @@ pub fn open_questions(call: &Call, history: &History) -> Vec<OpenQuestion> {
 
 /// Whether the task is stuck: a person's words bring it back to its worker, but there is nothing to decide about.
 pub fn is_help_wanted(task: &Task) -> bool {
-    !execution::has_plan(task) && task.offers(Intent::RequestChanges) && !task.offers(Intent::Merge)
+    !task.has_plan() && task.offers(Intent::RequestChanges) && !task.offers(Intent::Merge)
 }
 
 /// The questions of a task that waits for a person's words, as its TASK.md has them, or what it is stuck with, or what the
 /// agent of a phase asked; None for any other task.
 pub fn questions_in_file(view: &TaskView) -> Option<String> {
-    let is_asked = execution::has_plan(&view.task) && view.task.offers(Intent::Answer);
+    let is_asked = view.task.has_plan() && view.task.offers(Intent::Answer);
     if is_asked || is_help_wanted(&view.task) {
         let here = Some(view.task.status.as_str());
         let mut events = view.history.events.iter();

@@ -265,7 +265,7 @@ fn is_paused(task: &Task) -> bool {
 /// How far the execution of a phased task is.
 pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
     // What is over is explained without its plan.
-    if !execution::has_plan(task) || task.status.is_terminal() {
+    if !task.has_plan() || task.status.is_terminal() {
         return Ok(Execution::default());
     }
     let Some(plan) = execution::plan(call, task)? else {

@@ -19,9 +19,7 @@ fn phased_tasks(call: &Call) -> Result<Vec<(String, Task)>> {
         let task = phased::task_of(&row);
         (format!("{}:{}", row.project, task.label()), task)
     });
-    Ok(tasks
-        .filter(|(_, task)| execution::has_plan(task))
-        .collect())
+    Ok(tasks.filter(|(_, task)| task.has_plan()).collect())
 }
 
 pub(crate) fn check_plans(call: &Call, report: &mut Report) -> Result<()> {

@@ -173,7 +173,7 @@ pub fn answer(call: &Call, place: Place, text: &str) -> Result<Committed> {
 
 /// The question that the task waits at, if it does.
 pub fn question(call: &Call, task: &Task) -> Result<Option<String>> {
-    if !execution::has_plan(task) || !task.offers(Intent::Answer) {
+    if !task.has_plan() || !task.offers(Intent::Answer) {
         return Ok(None);
     }
     let execution = execution::execution(call, task)?;

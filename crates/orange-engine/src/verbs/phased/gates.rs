@@ -21,7 +21,7 @@ pub(crate) fn with_gate(
     kind: Option<PhaseGateKind>,
 ) -> Result<Map<String, Value>> {
     let label = task.label();
-    if !execution::has_plan(task) {
+    if !task.has_plan() {
         return Err(err!(
             Usage,
             "{label} has the {} workflow, which has no phase gates",

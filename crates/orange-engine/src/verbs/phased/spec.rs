@@ -71,7 +71,7 @@ fn newly_skipped(plan: &Plan, before: &Execution, after: &Execution) -> Vec<Stri
 /// Refuses what cannot be the specification of a new task; gives what it lacks of an outline.
 pub(crate) fn check_new(call: &Call, task: &Task, content: &str) -> Result<String> {
     access::people_only(call, "give specifications")?;
-    if !execution::has_plan(task) {
+    if !task.has_plan() {
         return Err(err!(
             Usage,
             "--spec is for phased tasks, and this one would have the {} workflow",
