@@ -185,14 +185,14 @@ fn a_repository_demands_gates_and_never_opens_one() {
 
 #[test]
 fn a_repositorys_plan_neither_chooses_models_nor_opens_gates() {
-    let repository = "weights:\n  plans:\n    medium:\n      - name: spec\n        gate: {type: skip}\n        model: opus\n        effort: max\n      - {name: build, type: implement, max_iterations: 7}\n      - name: look\n        type: review\n        gate: {type: auto}\n        completion_criteria: [agent_confirms, {command: make hack}]\n";
+    let repository = "weights:\n  plans:\n    medium:\n      - name: spec\n        gate: {type: skip}\n        model: opus\n        effort: max\n      - {name: build, type: implement, max_iterations: 7}\n      - {name: review, gate: {type: auto}}\n      - name: look\n        type: review\n        gate: {type: auto}\n        completion_criteria: [agent_confirms, {command: make hack}]\n";
     let (config, ignored) = both("", repository);
     let plan = config.weights.plan(Weight::Medium).unwrap();
     assert_eq!(
         plan.iter()
             .map(|phase| phase.name.as_str())
             .collect::<Vec<_>>(),
-        ["spec", "build", "look"]
+        ["spec", "build", "review", "look"]
     );
     assert!(
         plan.iter()
@@ -200,7 +200,7 @@ fn a_repositorys_plan_neither_chooses_models_nor_opens_gates() {
     );
     let gates: Vec<Gate> = plan.iter().map(|phase| phase.gate.kind).collect();
     // A phase by another name is as strict as those of its kind.
-    assert_eq!(gates, [Gate::Ai, Gate::Auto, Gate::Ai]);
+    assert_eq!(gates, [Gate::Ai, Gate::Auto, Gate::Ai, Gate::Ai]);
     assert_eq!(plan[1].max_iterations, 7);
     assert!(
         ignored.iter().any(
@@ -220,7 +220,10 @@ fn a_repositorys_plan_neither_chooses_models_nor_opens_gates() {
             "line 3: weights.plans.large does not count here: it leaves out spec, after which a person decides"
         ]
     );
-    let (config, ignored) = both("gates:\n  review: human\n", repository);
+    let (config, ignored) = both(
+        "gates:\n  review: human\n",
+        &repository.replace("name: review, gate", "name: reviews, type: review, gate"),
+    );
     assert_eq!(config.weights.plan(Weight::Medium), None);
     assert!(
         ignored

@@ -131,7 +131,7 @@ impl TaskTx<'_> {
     fn gate_reached(&self, execution: &Execution, plan: &Plan) -> Result<(Trigger, String)> {
         let gate = execution.gate(plan);
         let phase = gate.and_then(|state| plan.phase(&state.name));
-        // Without settings it waits for a person all the same.
+        // Whichever it is, the task waits for a person: settings that cannot be read change only the words.
         let rules = execution::rules::of(self.call, &self.task, plan).ok();
         let kind = phase
             .zip(rules)
