@@ -123,6 +123,7 @@ situations! {
     help_of_a_phase_at_its_gate: "at a phase gate",
     help_of_phases_that_are_over: "phases are over",
     help_of_phases_to_come: "phases to come",
+    help_of_specifications: "specifications",
 }
 
 /// No example is left out, and no row of the tables is left over.

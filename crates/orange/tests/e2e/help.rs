@@ -30,7 +30,7 @@ fn commands_in_groups_and_topics() {
       cancel          Give a task up; its branch and its text stay
       status          Tell in one line how things stand, for a shell prompt or tmux
       search          Find tasks by what is said in them: summaries, bodies,
-                      histories, transcripts
+                      histories, specifications, transcripts
 
     Tasks:
       task            Create, inspect and move tasks
@@ -41,6 +41,7 @@ fn commands_in_groups_and_topics() {
 
     Phased tasks:
       plan            Look at the plan of a phased task and change it
+      spec            Look at the specification of a phased task, or give it one
       transcript      Show what was said in an iteration of a phase
       pause           Stop executing a task; what its agent left is committed
       resume          Go on executing a task that was paused

@@ -19,6 +19,10 @@ const ALLOWED: &[(&str, &str)] = &[
         "told to agents, who type commands",
     ),
     (
+        "orange-engine/src/prompt/phase.rs",
+        "told to agents, who type commands",
+    ),
+    (
         "orange-engine/src/workspaces/link.rs",
         "a comment in a repository's info/exclude",
     ),
