@@ -26,7 +26,7 @@ pub(super) struct EditedText {
 pub(super) type Take<'t> = &'t dyn Fn(&str) -> Result<()>;
 
 impl EditedText {
-    pub(super) fn from_file(&self, file: &Path, take: Take<'_>) -> Result<()> {
+    pub(super) fn take_file(&self, file: &Path, take: Take<'_>) -> Result<()> {
         let text = input::text(file, self.megabytes)?;
         let is_typed = file == Path::new("-");
         match take(&text) {

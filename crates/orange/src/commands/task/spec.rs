@@ -125,7 +125,7 @@ fn edit(session: &Session, args: &EditArgs) -> Result<()> {
 fn set(session: &Session, args: &SetArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("give specifications")?;
-    SPEC.from_file(&args.file, &|text| take(session, place.clone(), text))
+    SPEC.take_file(&args.file, &|text| take(session, place.clone(), text))
 }
 
 /// What a specification begins with that nobody has written yet.

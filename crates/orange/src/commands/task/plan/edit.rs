@@ -22,7 +22,7 @@ pub(super) fn run(session: &Session, id: Option<&str>, file: Option<&Path>) -> R
     session.people_only("edit plans")?;
     let take = |text: &str| take(session, place.clone(), text);
     if let Some(file) = file {
-        return PLAN.from_file(file, &take);
+        return PLAN.take_file(file, &take);
     }
     let shown = plan::show(&session.call, place.clone())?;
     if PLAN.in_editor(session, &shown.plan.to_yaml(), &take)? {
