@@ -147,7 +147,7 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         Payload::BudgetForced(note) => because(match note.forced {
             Some(false) => "its budget counts again",
             Some(true) | None => match &note.spent {
-                Some(spent) => return format!("may go on although {}", plain(spent)).into(),
+                Some(spent) => return format!("may go on although {}", cut(spent, REASON)).into(),
                 None => "may go on although a budget is spent",
             },
         }),
