@@ -85,7 +85,7 @@ const OF_AGENTS_AND_GC: &[&str] = &[
     "revive.checked-out",
 ];
 
-/// Points of executors and of what people say to phased tasks: `e2e/phased_kills.rs` kills at each of them.
+/// Points of executors and of what people say to phased tasks: `e2e/phased_kills.rs` and `phased_faults.rs` kill at each of them.
 const OF_EXECUTIONS: &[&str] = &[
     "answer.stored",
     "change.moved",
@@ -125,6 +125,7 @@ const IN_E2E: &[&str] = &[
     "dashboard/leaving.rs",
     "doctor_workspaces.rs",
     "gc.rs",
+    "phased_faults.rs",
     "phased_kills.rs",
     "slot_races.rs",
     "verify_kills.rs",
@@ -180,10 +181,14 @@ fn what_kills_at_the_points_of_agents_executions_and_gc_names_each_of_them() {
 
 #[test]
 fn the_soak_kills_at_points_that_exist() {
-    let plan = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/soak/plan.rs");
-    let plan = fs::read_to_string(plan).unwrap();
-    for list in ["const POINTS", "const CREATION"] {
-        let (_, rest) = plan.split_once(list).unwrap();
+    let soak = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/soak");
+    for (file, list) in [
+        ("plan.rs", "const POINTS"),
+        ("plan.rs", "const CREATION"),
+        ("phased.rs", "const POINTS"),
+    ] {
+        let text = fs::read_to_string(soak.join(file)).unwrap();
+        let (_, rest) = text.split_once(list).unwrap();
         let (names, _) = rest.split_once("];").unwrap();
         for name in names.split('"').skip(1).step_by(2) {
             assert!(listed().contains(&name), "{list}: {name}");
