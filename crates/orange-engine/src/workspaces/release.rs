@@ -142,7 +142,7 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
 fn make_way_for_link(call: &Call, task_id: &str, folder: &Path) -> Result<()> {
     let found = folder.join(".git");
     let is_folder = std::fs::symlink_metadata(&found).is_ok_and(|about| about.is_dir());
-    if !is_folder {
+    if !is_folder || !link::is_in(folder) {
         return Ok(());
     }
     let kept = raw_folder(call, task_id);

@@ -462,8 +462,13 @@ pub(crate) fn restore_whole(folder: &Path) -> Result<()> {
     Quarantine::of(folder).finish_whole()
 }
 
-/// Brings back a slot whose folder was deleted by hand; false if git does not remember it.
+/// Brings back a slot whose folder, or the `.git` in it, was deleted; false if git does not remember it. A folder that somebody put
+/// in its place has no link to a task, and is not touched.
 pub(crate) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
+    let is_there = std::fs::symlink_metadata(folder).is_ok() && !listing::is_empty(folder);
+    if is_there && !link::is_in(folder) {
+        return Ok(false);
+    }
     worktree::revive(repository, folder, &Quarantine::of(folder).revived)
 }
 
