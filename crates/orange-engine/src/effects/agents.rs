@@ -84,7 +84,7 @@ pub(crate) fn kill_session(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     let roles = [Role::Worker, Role::Reviewer, Role::Executor];
     let mut events = end(tx, &roles, |tx| stop_agent::close_session(call, &tx.task))?;
     if let Err(error) = executor::close_rows(tx) {
-        // The task is over all the same; the doctor finds what is left.
+        // A task that cannot be ended would be worse; doctor --repair takes a claim back that was left.
         tracing::warn!(%error, "the rows of an executor are left open");
     }
     let named = tx.task.tmux_session.is_some() && has_had_agents(tx);

@@ -61,6 +61,7 @@ pub fn classify(call: &Call, folder: &str) -> Result<()> {
     let (weight, why) = match task.weight {
         Some(weight) => (weight, "a person decided it".to_owned()),
         None if tries(call, &task)? >= MOST_TRIES => {
+            execution::interrupt_open(call, &task)?;
             let why = format!("its agent was asked {MOST_TRIES} times, and no answer was stored");
             by_settings(call, &task, &why)?
         }

@@ -497,9 +497,10 @@ executor:
         env.look();
         env.show(&task)["weight"] == "medium"
     });
+    env.until_event(&task, "plan.written");
+    assert_eq!(env.count(&task, "iteration.ended"), 3);
     let asked = fs::read_to_string(env.root().join("asked")).unwrap();
     assert_eq!(asked, "asked\n".repeat(3));
-    env.until_status(&task, "completed");
     let known = task.history();
     let reasons = known.iter().filter_map(|event| event["reason"].as_str());
     let why = "its agent was asked 3 times";

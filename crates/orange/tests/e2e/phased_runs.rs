@@ -282,8 +282,10 @@ fn a_decision_about_another_attempt_than_was_shown_changes_nothing() {
         reason: "",
         shown: Some(("implement", 1)),
     };
-    let _decided = gate::decide(&call, place, &wish).unwrap();
-    env.until_status(&task, "completed");
+    let done = gate::decide(&call, place, &wish).unwrap();
+    assert_eq!(done.task.label(), task.key);
+    assert_eq!(env.count(&task, "gate.decided"), 1);
+    assert_eq!(env.status(&task), "planned");
 }
 
 #[test]

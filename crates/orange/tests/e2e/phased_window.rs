@@ -77,7 +77,7 @@ executor:
     env.orange(["run", &task.key]).ok();
     until_shown(&env, &task, "-- the service failed, waiting until");
     assert!(env.show(&task)["execution"]["executor_pid"].is_u64());
-    env.orange(["cancel", &task.key]).ok();
+    env.orange(["cancel", &task.key, "--yes"]).ok();
     env.until_status(&task, "cancelled");
     let execution = &env.show(&task)["execution"];
     assert!(execution["executor_pid"].is_null(), "{execution}");
