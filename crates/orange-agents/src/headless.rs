@@ -67,6 +67,12 @@ pub struct TurnExtras {
     pub turn_of: Option<TurnOf>,
     /// Servers that it gets, where its harness can be told.
     pub mcp_servers: Vec<McpServer>,
+    /// Of these the ones whose tools it may use without asking, by their names.
+    pub allowed_servers: Vec<String>,
+    /// Folders beside its own that it may write.
+    pub folders: Vec<PathBuf>,
+    /// Variables that it gets.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// The task, the run and the iteration that a turn belongs to: its environment tells them.
@@ -116,6 +122,9 @@ pub struct Turn {
     pub exit: Option<i32>,
     /// Lines of its output that mean nothing.
     pub junk_lines: usize,
+    /// MCP servers that it should have had, each with what went wrong.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed_servers: BTreeMap<String, String>,
 }
 
 /// How a harness is started without a terminal, and how its output is understood.
@@ -274,6 +283,7 @@ fn command(
     for name in cleared.chain(withheld.map(String::as_str)) {
         command.env_remove(name);
     }
+    command.envs(&request.extras.environment);
     if let Some(of) = of {
         command
             .envs(of.environment())
@@ -364,6 +374,7 @@ fn turn(
         until: failure.and_then(|(_, until)| until),
         exit,
         junk_lines: heard.junk,
+        failed_servers: heard.failed_servers,
     })
 }
 

@@ -60,6 +60,10 @@ pub struct Heard {
     pub answers: BTreeMap<String, Usage>,
     /// The sum of these.
     answered: Usage,
+    /// MCP servers that did not start or went away, each with what its harness says of it.
+    pub failed_servers: BTreeMap<String, String>,
+    /// Uses of tools of MCP servers that have not come to anything yet: the server by the id of the use.
+    pub server_uses: BTreeMap<String, String>,
     pub(super) junk: usize,
     /// The end of what it said on standard error.
     pub(super) complaint: Vec<u8>,

@@ -3,8 +3,9 @@
 
 use super::dialogs;
 use super::limits::limit_in_words;
+use super::mcp;
 use super::sources::sources;
-use crate::error::{IoContext, Result};
+use crate::error::Result;
 use crate::harness::probe::Probe;
 use crate::headless::{
     FailureKind, Heard, Listener, Request, Said, Way, kind_of_status, kind_of_word, text_of,
@@ -14,11 +15,7 @@ use jiff::tz::TimeZone;
 use orange_core::Timestamp;
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
-use orange_core::work::plan::McpServer;
-use orange_sys::private;
-use serde_json::{Map, Value, json};
-use std::io::Write;
-use std::path::Path;
+use serde_json::Value;
 
 /// The file with the MCP servers of a turn, in the folder of its run.
 const SERVERS: &str = "mcp-servers.json";
@@ -56,8 +53,9 @@ pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
     let sources = sources(&request.folder, given, false);
     arguments.extend(sources.arguments);
     let servers = request.own_folder(world.home).join(SERVERS);
-    arguments.extend(mcp_argument(&request.extras.mcp_servers, &servers)?);
+    arguments.extend(mcp::arguments(&request.extras, &servers)?);
     let mut environment = sources.environment;
+    environment.extend(mcp::environment(&request.extras, given));
     environment.extend(super::own_environment(&request.choice, request.permissions));
     Ok(Way {
         arguments,
@@ -70,37 +68,13 @@ pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
     })
 }
 
-/// Servers of this run, which `--strict-mcp-config` does not leave out. In a file that only its user reads: there may be secrets in their
-/// environment, and everybody on the machine can see a command line.
-fn mcp_argument(servers: &[McpServer], file: &Path) -> Result<Option<String>> {
-    let server = |server: &McpServer| {
-        let about = match (server.command.split_first(), &server.url) {
-            (Some((program, words)), _) => {
-                json!({"type": "stdio", "command": program, "args": words, "env": server.env})
-            }
-            (None, Some(url)) => json!({"type": "http", "url": url}),
-            // One that nobody has said more of than its name.
-            (None, None) => return None,
-        };
-        Some((server.name.clone(), about))
-    };
-    let servers: Map<String, Value> = servers.iter().filter_map(server).collect();
-    if servers.is_empty() {
-        return Ok(None);
-    }
-    let text = json!({"mcpServers": servers}).to_string();
-    private::make_folders(private::folder_of(file))
-        .and_then(|()| private::create_anew(file))
-        .and_then(|mut new| new.write_all(text.as_bytes()))
-        .doing("write", file)?;
-    Ok(Some(format!("--mcp-config={}", file.display())))
-}
-
 pub(super) fn hear(heard: &mut Heard, line: &Value, listener: &mut Listener<'_>) {
     if let Some(id) = text_of(line, "session_id") {
         heard.conversation = Some(id.to_owned());
     }
     match text_of(line, "type") {
+        Some("system") => mcp::hear_start(heard, line, listener),
+        Some("user") => mcp::hear_results(heard, line, listener),
         Some("assistant") => hear_answer(heard, line, listener),
         Some("rate_limit_event") => {
             let info = line.get("rate_limit_info").unwrap_or(&Value::Null);
@@ -137,10 +111,13 @@ fn hear_answer(heard: &mut Heard, line: &Value, listener: &mut Listener<'_>) {
                 // Should it not live to tell its result.
                 text.clone_into(&mut heard.text);
             }
-            Some("tool_use") => listener(Said::Tool {
-                name: text_of(part, "name").unwrap_or("a tool"),
-                on: &tool_use(part.get("input").unwrap_or(&Value::Null)),
-            }),
+            Some("tool_use") => {
+                mcp::note_use(heard, part);
+                listener(Said::Tool {
+                    name: text_of(part, "name").unwrap_or("a tool"),
+                    on: &tool_use(part.get("input").unwrap_or(&Value::Null)),
+                });
+            }
             Some(_) | None => {}
         }
     }
@@ -217,8 +194,7 @@ fn usage(line: &Value) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
-    use std::os::unix::fs::PermissionsExt;
+    use serde_json::json;
 
     fn hear_silently(heard: &mut Heard, line: &Value) {
         hear(heard, line, &mut |_| {});
@@ -311,46 +287,6 @@ mod tests {
         ] {
             assert_eq!(told(&[result(error)]).0, kind, "{error}");
         }
-    }
-
-    #[test]
-    fn servers_of_a_run_are_given_in_a_file_of_its_own() {
-        let servers = [
-            McpServer {
-                name: "ui".into(),
-                command: ["npx", "-y", "x@1"].map(str::to_owned).to_vec(),
-                env: BTreeMap::from([("A".into(), "b".into())]),
-                url: None,
-            },
-            McpServer {
-                name: "far".into(),
-                url: Some("http://localhost:1".into()),
-                ..McpServer::default()
-            },
-            McpServer {
-                name: "only a name".into(),
-                ..McpServer::default()
-            },
-        ];
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("runs/r1").join(SERVERS);
-        // A link that an agent laid there is not followed.
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &file).unwrap();
-        let argument = mcp_argument(&servers, &file).unwrap().unwrap();
-        assert_eq!(argument, format!("--mcp-config={}", file.display()));
-        let mode = std::fs::symlink_metadata(&file)
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o600);
-        let json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-        let expected = json!({"mcpServers": {
-            "ui": {"type": "stdio", "command": "npx", "args": ["-y", "x@1"], "env": {"A": "b"}},
-            "far": {"type": "http", "url": "http://localhost:1"},
-        }});
-        assert_eq!(json, expected);
-        assert_eq!(mcp_argument(&[], &file).unwrap(), None);
     }
 
     #[test]

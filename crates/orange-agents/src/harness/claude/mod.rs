@@ -4,6 +4,7 @@ mod dialogs;
 mod headless;
 mod limits;
 mod login;
+mod mcp;
 pub mod project_files;
 mod questions;
 mod sources;
