@@ -80,6 +80,7 @@ actions! {
     /// None: the person writes what is to be changed.
     RequestChanges request_changes(task: TaskName, text: Option<String>),
     ResetPlan reset_plan(task: TaskName),
+    ImportTestResults import_test_results(task: TaskName),
     Resolve resolve(task: TaskName),
     Respawn respawn(task: TaskName, message: bool),
     RespawnWith respawn_with(task: TaskName, text: String),

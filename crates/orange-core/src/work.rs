@@ -12,6 +12,7 @@ pub mod prices;
 pub mod review;
 pub mod spec;
 pub mod state_json;
+pub mod test_results;
 pub mod tokens;
 pub mod transcript;
 pub mod verdict;

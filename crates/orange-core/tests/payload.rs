@@ -41,6 +41,7 @@ fn values() -> Vec<Value> {
         json!({"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.25}),
         json!({"task_id": "a", "branch": "b", "head": "c", "rescue": "d"}),
         json!({"outcome": "failed", "reason": "exit code 1", "cached": false, "new_key": 1}),
+        json!({"total": 2, "passed": 1, "failed": 1, "skipped": 0, "duration": 5, "framework": "playwright", "screenshots": 0, "traces": 0}),
         json!([{"path": "a.rs", "kind": "contents", "hunks": [{"line": 1, "lines": [2, 3]}]}]),
     ]
 }

@@ -17,6 +17,7 @@ pub(crate) mod slots;
 pub(crate) mod start_agent;
 pub(crate) mod stop_agent;
 pub(crate) mod take_back;
+pub(crate) mod ui_testing;
 pub(crate) mod verify;
 
 use crate::call::{self, Call};

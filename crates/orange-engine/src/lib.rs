@@ -28,6 +28,7 @@ pub mod seal_checks;
 pub mod sessions;
 pub mod settings;
 pub mod started_by;
+mod test_results;
 pub mod trash;
 pub mod tx;
 pub mod verbs;

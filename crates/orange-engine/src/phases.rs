@@ -13,6 +13,7 @@ mod progress;
 mod spec;
 pub(crate) mod transcripts;
 mod turn;
+mod ui_testing;
 
 pub use executor::run_phases;
 pub use progress::{Progress, Said, Show};

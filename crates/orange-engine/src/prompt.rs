@@ -3,6 +3,7 @@
 
 pub(crate) mod judge;
 pub(crate) mod phase;
+pub(crate) mod ui;
 pub mod values;
 
 use crate::call::{self, Call};

@@ -26,4 +26,5 @@ pub mod restore;
 pub mod seen;
 pub mod send;
 pub mod start;
+pub mod test_results;
 pub mod trust;

@@ -12,6 +12,7 @@ mod reference;
 mod sim_script;
 mod spec;
 mod task_file;
+mod test_report;
 mod yaml;
 
 pub use answer::answer;
@@ -25,6 +26,7 @@ pub use reference::reference;
 pub use sim_script::sim_script;
 pub use spec::spec;
 pub use task_file::task_file;
+pub use test_report::test_report;
 pub use yaml::yaml;
 
 /// Panics where something does not hold.
@@ -43,6 +45,7 @@ pub const TARGETS: &[(&str, Check)] = &[
     ("sim_script", sim_script),
     ("spec", spec),
     ("task_file", task_file),
+    ("test_report", test_report),
     ("yaml", yaml),
 ];
 
@@ -56,6 +59,7 @@ pub const READERS: &[Check] = &[
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::spec::Outline::of)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::plan::Plan::parse)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::answer::Answer::read)),
+    |bytes| drop(orange_core::work::test_results::read(bytes)),
 ];
 
 /// An error about a line names one that the text has.

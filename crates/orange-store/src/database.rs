@@ -20,7 +20,7 @@ use orange_sys::private::unless_gone;
 use orange_sys::process::unique_name;
 pub use permissions::{NewRule, StoredRule};
 pub(crate) use phased::SpecTexts;
-pub use phased::{Claim, IterationCost, Mark, SpecHead, StoredPlan, Unjournalled};
+pub use phased::{Claim, IterationCost, Mark, SpecHead, StoredPlan, StoredResults, Unjournalled};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 pub use seals::JournalSeal;

@@ -7,7 +7,7 @@ use super::plans::{self, OwnPlans};
 use super::prices;
 use super::values::{
     above_zero, days, dollars, flag, lines_of_text, must_be, one_of, percent, scalar,
-    several_commands, several_words, text, time_of, url,
+    several_commands, several_words, text, time_of, url, words_or_none,
 };
 use super::{
     CustomHarnesses, Effort, Fetch, GatesConfig, HarnessChange, HarnessChanges, Kind, LogLevel,
@@ -401,6 +401,12 @@ settings! {
             directory: String = crate::prompt::FOLDER.into(), read folder,
             "Where a repository has prompts of its own: a folder in it, read as it is committed where work starts from. What is not \
              there is looked for in `.orange/prompts`.";
+    }
+    McpConfig mcp {
+        "mcp.playwright" => Words, ("npx @playwright/mcp@0.0.83", "[npx, \"@playwright/mcp@0.0.83\", --browser, firefox]"), No(RUNS),
+            playwright: Vec<String> = ["npx", "@playwright/mcp@0.0.83"].map(str::to_owned).to_vec(), read words_or_none,
+            "The MCP server that drives a browser: agents of phased tasks with `--ui-testing` get it in the phases implement, test \
+             and validate, where their harness takes MCP servers. `[]`: none.";
     }
     ListConfig list {
         "list.keep_days" => Days, ("7", "14"), No(HOME), keep_days: u32 = 7, read days,

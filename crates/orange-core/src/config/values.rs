@@ -193,6 +193,19 @@ pub(super) fn several_words(node: &Node) -> Result<Vec<String>, String> {
     }
 }
 
+/// The same, or nothing.
+pub(super) fn words_or_none(node: &Node) -> Result<Vec<String>, String> {
+    let is_none = match node {
+        Node::Scalar { text, .. } => text.trim().is_empty(),
+        Node::Sequence { items, .. } => items.is_empty(),
+        Node::Mapping { .. } => false,
+    };
+    if is_none {
+        return Ok(Vec::new());
+    }
+    several_words(node)
+}
+
 /// Seconds, or a number with `s`, `m` or `h` behind it; above zero.
 pub fn time_span(text: &str) -> Option<Duration> {
     let (number, unit) = time_parts(text)?;

@@ -16,6 +16,7 @@ use crate::usage::Usage;
 use crate::verification::CheckResult;
 use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
 use crate::work::phase_gate::PhaseGateKind;
+use crate::work::test_results::Figures;
 use crate::workflow::Role;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -472,6 +473,25 @@ events! {
         head: &'e str,
         /// The ref under which the work since then is kept.
         rescue: &'e str,
+    }
+
+    /// Test results that were taken in, or a report that could not be.
+    TestResults:
+        TestResultsImported = "test_results.imported" task Story,
+        TestResultsRefused = "test_results.refused" task Trouble
+    {
+        /// The name of the import.
+        import: &'e str,
+        /// Where the report was: a file or a folder, or `found` in the task's own.
+        source: &'e str,
+        figures: Figures,
+    }
+
+    /// An MCP server that the agent of a turn should have had.
+    McpServerFailed: McpServerFailed = "mcp_server.failed" agent Trouble {
+        server: &'e str,
+        phase: &'e str,
+        iteration: u32,
     }
 
     RescueRestored: RescueRestored = "rescue.restored" task Story {

@@ -169,6 +169,17 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
                 rewound.phase.unwrap_or("?")
             )
         }
+        Payload::TestResultsImported(results) => {
+            let figures = results.figures.unwrap_or_default();
+            format!("imported test results: {}", plain(&figures.words()))
+        }
+        Payload::TestResultsRefused(_) => because("did not import a test report"),
+        Payload::McpServerFailed(failed) => because(&format!(
+            "MCP server {} failed in iteration {} of {}",
+            plain(failed.server.unwrap_or("?")),
+            failed.iteration.unwrap_or_default(),
+            plain(failed.phase.unwrap_or("?"))
+        )),
         Payload::RescueRestored(restored) => {
             let place = restored.branch.or(restored.workspace);
             let place = place.map_or(String::new(), |place| format!(" to {place}"));

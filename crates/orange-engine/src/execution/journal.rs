@@ -7,7 +7,7 @@ use crate::database::Unjournalled;
 use crate::error::Result;
 use crate::store::replace::short_hash;
 use orange_core::history::payload::{
-    BudgetForced, GateDecided, IterationNote, PhaseChanged, PlanWritten, SpecSaved,
+    BudgetForced, GateDecided, IterationNote, PhaseChanged, PlanWritten, SpecSaved, TestResults,
 };
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine;
@@ -81,6 +81,9 @@ pub(crate) fn is_journalled(history: &History, pending: &Pending) -> bool {
             newest_first
                 .any(|known| known.timestamp == event.timestamp && GateDecided::of(known) == own)
         }
+        Unjournalled::TestResults { results, .. } => newest_first
+            .filter_map(TestResults::of)
+            .any(|known| known.import == Some(results.import.as_str())),
     }
 }
 
@@ -171,6 +174,24 @@ fn event(call: &Call, task: &Task, row: &Unjournalled) -> Event {
             match decision.reason.as_deref() {
                 None | Some("") => event,
                 Some(why) => event.because(why),
+            }
+        }
+        Unjournalled::TestResults { results, .. } => {
+            let note = TestResults {
+                import: Some(&results.import),
+                source: Some(&results.source),
+                figures: results.figures.clone(),
+            };
+            match &results.problem {
+                None => Event::of(Payload::TestResultsImported(note), results.at).by(&results.by),
+                Some(why) => {
+                    let refused = TestResults {
+                        figures: None,
+                        ..note
+                    };
+                    let event = Event::of(Payload::TestResultsRefused(refused), results.at);
+                    event.by(&results.by).because(why)
+                }
             }
         }
     }

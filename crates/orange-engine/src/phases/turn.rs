@@ -6,7 +6,7 @@ use crate::effects::take_back::take_back_turn;
 use crate::effects::{spoken, start_agent};
 use crate::error::{Code, Result, err};
 use crate::execution;
-use crate::execution::servers::{self, LeftOutServer};
+use crate::execution::servers;
 use crate::git::checkpoint;
 use crate::git::state::{self, Head};
 use crate::harness::Harness;
@@ -14,6 +14,7 @@ use crate::headless::{FailureKind, Request, Said, Turn, TurnExtras, listen_to_tu
 use crate::phases::executor::{End, Executor};
 use crate::phases::progress::Progress;
 use crate::phases::transcripts::Transcript;
+use crate::phases::ui_testing;
 use crate::prompt::phase as prompts;
 use crate::sessions::programs;
 use crate::settings::models;
@@ -21,9 +22,10 @@ use orange_core::task::Task;
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
 use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Wanted};
-use orange_core::work::plan::{PhaseKind, PlannedPhase};
+use orange_core::work::plan::{McpServer, PhaseKind, PlannedPhase};
 use orange_core::workflow::{Role, Trigger};
 use orange_sys::crash_points::crash_point;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -92,15 +94,23 @@ pub(super) fn take(
         return Ok(Some(this.interrupted()));
     }
     let servers = servers::of_phase(this.call, &this.task, &phase, &agent.harness)?;
-    let mut request = request(this, &phase, wanted, &agent, prompt)?;
-    request.extras.mcp_servers = servers.given;
+    let mut request = request(this, &phase, wanted, &agent, prompt, servers.given)?;
     request.extras.used_before = before;
     if request.resume.is_none() {
         request.extras.begin = Some(session);
     }
     iteration.model.clone_from(&request.choice.model);
-    let left_out = &servers.left_out;
-    let turn = run(this, &agent, request, &transcript, &iteration, left_out);
+    let mut notes: Vec<(String, String)> = Vec::new();
+    for server in servers.left_out {
+        let name = format!("MCP server {} is left out", server.server);
+        notes.push((name, server.why));
+    }
+    notes.extend(ui_testing::note(this, &phase, wanted, &agent.harness));
+    let turn = run(this, &agent, request, &transcript, &iteration, &notes);
+    let failed_servers = match &turn {
+        Ok(turn) => turn.failed_servers.clone(),
+        Err(_) => BTreeMap::new(),
+    };
     let end = note(this, &mut iteration, turn, |text| {
         let mut answer = Answer::read(text);
         answer.relative_to(&this.slot);
@@ -111,6 +121,8 @@ pub(super) fn take(
     crash_point("execution.spent");
     commit(this, &mut iteration)?;
     keep(this, &iteration)?;
+    ui_testing::note_failed_servers(this, &iteration, &failed_servers)?;
+    ui_testing::take_in_report(this, &phase)?;
     Ok(end)
 }
 
@@ -133,6 +145,7 @@ fn request(
     wanted: &Wanted,
     agent: &Agent,
     prompt: String,
+    servers: Vec<McpServer>,
 ) -> Result<Request> {
     let (call, spec, rules) = (this.call, &this.run.spec, &this.rules.phases);
     let mut asked = models::of_task(&this.task, Role::Executor);
@@ -143,6 +156,18 @@ fn request(
         .map(|effort| effort.to_string())
         .or(asked.effort);
     let timeout = phase.timeout.unwrap_or(rules.turn_timeout);
+    let mut extras = TurnExtras {
+        idle_timeout: Some(rules.idle_timeout),
+        turn_of: Some(this.run.turn_of(
+            &call.orange,
+            &phase.name,
+            wanted.iteration,
+            wanted.attempt,
+        )),
+        mcp_servers: servers,
+        ..TurnExtras::default()
+    };
+    ui_testing::equip(this, phase, &agent.harness, &mut extras)?;
     Ok(Request {
         harness: agent.harness.name.clone(),
         folder: this.slot.clone(),
@@ -151,16 +176,7 @@ fn request(
         choice: models::with_settings(call, asked, Role::Executor, &agent.harness)?,
         resume: wanted.resume.clone(),
         timeout: timeout.min(wanted.time_left.max(Duration::from_secs(1))),
-        extras: TurnExtras {
-            idle_timeout: Some(rules.idle_timeout),
-            turn_of: Some(this.run.turn_of(
-                &call.orange,
-                &phase.name,
-                wanted.iteration,
-                wanted.attempt,
-            )),
-            ..TurnExtras::default()
-        },
+        extras,
     })
 }
 
@@ -171,7 +187,7 @@ pub(super) fn run(
     mut request: Request,
     transcript: &Transcript,
     iteration: &Iteration,
-    left_out: &[LeftOutServer],
+    notes: &[(String, String)],
 ) -> Result<Turn> {
     loop {
         (this.show)(Progress::Began(iteration));
@@ -181,10 +197,8 @@ pub(super) fn run(
                 "its transcript cannot be written: {why}"
             )));
         }
-        for server in left_out {
-            let name = format!("MCP server {} is left out", server.server);
-            let on = &server.why;
-            written.hear(Said::Tool { name: &name, on });
+        for (name, on) in notes {
+            written.hear(Said::Tool { name, on });
         }
         let mut spending = Spending::of(this, iteration);
         let stop = || this.run.is_to_stop();

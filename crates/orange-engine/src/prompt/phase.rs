@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::execution;
-use crate::prompt::prompt_of_phase;
+use crate::prompt::{prompt_of_phase, ui};
 use crate::store::Place;
 use orange_core::artifact::section;
 use orange_core::naming::cut_at;
@@ -56,6 +56,7 @@ pub(crate) fn prompt(
             "What has to be done differently, or was said, since the last turn:",
             &execution.told(&phase.name).unwrap_or_default(),
         ),
+        ui: ui::context(this.place, this.task, phase),
         criteria: criteria(phase),
         answer: ANSWER.to_owned(),
         ..values

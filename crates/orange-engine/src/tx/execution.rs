@@ -2,10 +2,12 @@
 //! the rows imply are made by whoever locks the task, should the executor or the verb have died before.
 
 use crate::call::Call;
+use crate::database::Unjournalled;
 use crate::effects::executor;
 use crate::error::Result;
 use crate::execution::{self, journal};
 use crate::sessions;
+use crate::test_results;
 use crate::tx::TaskTx;
 use crate::tx::decide::decided;
 use orange_core::history::Event;
@@ -20,9 +22,6 @@ use orange_sys::crash_points::crash_point;
 impl TaskTx<'_> {
     /// Journals what orange.db alone knows of the execution: a process died in between, or leaves it to whoever comes next.
     pub(crate) fn journal_execution(&mut self) -> Result<()> {
-        if !self.task.has_plan() {
-            return Ok(());
-        }
         let pending = journal::pending(self.call, &self.task);
         if pending.is_empty() {
             return Ok(());
@@ -35,6 +34,14 @@ impl TaskTx<'_> {
             None => None,
         };
         for pending in pending {
+            if let Unjournalled::TestResults { results, .. } = &pending.row {
+                if let Err(error) = test_results::place(&self.place.path, &results.import) {
+                    // Whoever locks the task next tries again.
+                    tracing::error!(%error, task = self.task.id, "an import is not finished");
+                    continue;
+                }
+                crash_point("results.placed");
+            }
             if !journal::is_journalled(self.history(), &pending) {
                 let event =
                     journal::with_current_phase(&self.task, pending.event, phase.as_deref());

@@ -11,6 +11,7 @@ use crate::views::diff_stat;
 use crate::views::evidence::{self, EvidenceView};
 use crate::views::phased::{self, PhasedDetail};
 use crate::views::task::TaskView;
+use crate::views::test_results::{self, TestResultsView};
 use crate::views::workspace_state::{self, WorkspaceState};
 use orange_core::config::Permissions;
 use orange_core::history::payload::MessageNote;
@@ -45,6 +46,9 @@ pub struct TaskFacts {
     /// How far its plan is; none for a task that has no phases by its workflow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<PhasedDetail>,
+    /// What its tests came to, where a report was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_results: Option<TestResultsView>,
     pub diff: Option<DiffAgainst>,
     pub evidence: EvidenceView,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +129,7 @@ pub fn detail(
             permission_rules: NonZeroUsize::new(allow_rules::rules_for(call, task).len()),
             usage: agents::usage(call, history),
             execution: phased::phased(call, task)?,
+            test_results: test_results::of_task(call, task)?,
             diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
             evidence: evidence::evidence_view(call, &view),
             events: with_history.then(|| history.events.clone()),

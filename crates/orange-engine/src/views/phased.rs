@@ -11,6 +11,7 @@ use crate::index::list::{Listed, PhaseProgress};
 use crate::settings;
 use crate::views::row_note::MOST_LOOKS;
 use crate::views::spec::{self, SpecView};
+use crate::views::test_results::{self, TestResultsView};
 use orange_core::Timestamp;
 use orange_core::task::{Task, Weight};
 use orange_core::usage::Usage;
@@ -49,6 +50,8 @@ pub struct PhasedDetail {
     pub usage: Usage,
     /// What it may cost, if the settings say so.
     pub budget: Option<Budget>,
+    /// What its tests came to, where a report was imported.
+    pub test_results: Option<TestResultsView>,
     /// For programs: the state of the execution in the form of its export.
     pub state: Value,
 }
@@ -225,6 +228,7 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
         executor: claim.map(ExecutorView::from),
         usage: execution.cost(&settings::config(call)?.prices).usage,
         budget: budget::of_execution(call, &execution)?,
+        test_results: test_results::of_task(call, task)?,
         state: Value::Null,
     };
     if let Some(plan) = &plan {

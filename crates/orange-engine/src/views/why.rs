@@ -17,7 +17,7 @@ use orange_core::evidence::Evidence;
 use orange_core::exit::role_of;
 use orange_core::gate::Verdict;
 use orange_core::history::payload::StatusMoved;
-use orange_core::history::{Event, EventType, HookOutcome};
+use orange_core::history::{Event, EventType, History, HookOutcome, Payload};
 use orange_core::machine::Move;
 use orange_core::reason::Reason;
 use orange_core::reconcile::Broken;
@@ -252,7 +252,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
             .map(|told| told.words()),
         only_unchecked: concerns.iter().all(|concern| concern.unchecked),
         concerns: concerns.into_iter().map(|concern| concern.what).collect(),
-        execution: execution_of(call, &view.task)?,
+        execution: execution_with_servers(call, view)?,
     };
     Ok(why(situation, &around))
 }
@@ -310,7 +310,9 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
             unchecked: unchecked
                 .map(|check| format!("{} ({})", check.criterion, check.detail))
                 .collect(),
+            without: None,
         }),
+        without: None,
         question: execution.question(&plan).map(|(_, question)| question),
         said: execution.gate(&plan).and_then(|gate| {
             let left = execution.undecided(&gate.name);
@@ -320,6 +322,37 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
         elsewhere: executor::is_at_work_elsewhere(call, task)?,
         phase: Some(phase.to_owned()),
     })
+}
+
+/// The same, with the MCP servers that the agent of its last turn did without.
+fn execution_with_servers(call: &Call, view: &TaskView) -> Result<Execution> {
+    let mut execution = execution_of(call, &view.task)?;
+    if execution.phase.is_some() {
+        execution.without = missing_servers(&view.history);
+        if let Some(progress) = &mut execution.progress {
+            progress.without.clone_from(&execution.without);
+        }
+    }
+    Ok(execution)
+}
+
+/// `MCP server playwright: it did not start`, of the last turn that is over.
+fn missing_servers(history: &History) -> Option<String> {
+    let mut is_over = false;
+    let mut found = Vec::new();
+    for event in history.events.iter().rev() {
+        match event.payload() {
+            Payload::IterationEnded(_) => is_over = true,
+            Payload::IterationStarted(_) if is_over => break,
+            Payload::McpServerFailed(failed) => {
+                let (server, why) = (failed.server?, event.reason.as_deref()?);
+                found.push(format!("MCP server {server}: {why}"));
+            }
+            _ => {}
+        }
+    }
+    found.reverse();
+    (!found.is_empty()).then(|| found.join(", "))
 }
 
 /// Whether a turn is over, and its criteria are not.

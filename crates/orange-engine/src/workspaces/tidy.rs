@@ -465,7 +465,7 @@ pub(crate) fn restore_whole(folder: &Path) -> Result<()> {
 /// Brings back a slot whose folder, or the `.git` in it, was deleted; false if git does not remember it. A folder that somebody put
 /// in its place has no link to a task, and is not touched.
 pub(crate) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
-    let is_there = std::fs::symlink_metadata(folder).is_ok() && !listing::is_empty(folder);
+    let is_there = fs::symlink_metadata(folder).is_ok() && !listing::is_empty(folder);
     if is_there && !link::is_in(folder) {
         return Ok(false);
     }

@@ -10,6 +10,7 @@ mod iteration;
 mod marks;
 mod plan;
 mod spec;
+mod test_results;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,7 @@ pub use spec::SpecHead;
 pub(crate) use spec::SpecTexts;
 use std::error::Error as StdError;
 use std::str::FromStr;
+pub use test_results::StoredResults;
 
 /// The tables.
 pub(super) const SCHEMA: &str = include_str!("phased/schema.sql");
@@ -78,7 +80,7 @@ impl Database {
 
     /// Forgets everything about a task that is gone for good.
     pub fn forget_phased(&mut self, task: &str) -> Result<()> {
-        const TABLES: [&str; 8] = [
+        const TABLES: [&str; 9] = [
             "plans",
             "executions",
             "phases",
@@ -86,6 +88,7 @@ impl Database {
             "gate_decisions",
             "specs",
             "claims",
+            "test_results",
             "unjournalled",
         ];
         self.in_transaction(|rows| {

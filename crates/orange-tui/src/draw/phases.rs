@@ -39,6 +39,14 @@ pub(super) fn lines(app: &App, focus: &Focus, width: usize, height: usize) -> Ve
         let text = format!(" specification: {}", spec.origin());
         lines.push(Line::styled(fitted(&text, width), app.theme.dim()));
     }
+    if let Some(results) = &execution.test_results {
+        let style = match results.all_passed() {
+            true => app.theme.good(),
+            false => app.theme.trouble(),
+        };
+        let words = fitted(&results.words(), width.saturating_sub(8));
+        lines.push(Line::styled(format!(" tests {words}"), style));
+    }
     if let Some(phase) = selected {
         lines.push(Line::default());
         lines.extend(about(app, phase, width));

@@ -41,6 +41,7 @@ mod skip;
 pub(crate) mod spawn;
 pub(crate) mod spec;
 mod stuck;
+pub(crate) mod test_results;
 pub(crate) mod transcript;
 pub(crate) mod update;
 pub(crate) mod verify;
@@ -88,6 +89,12 @@ pub(crate) enum TaskCommand {
     )]
     Spec(spec::SpecCommand),
     Transcript(transcript::TranscriptArgs),
+    /// Look at what the tests of a task came to, and take in the report of a test run
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orange test-results show TASK-001\n  orange test-results import TASK-001 report.json"
+    )]
+    TestResults(test_results::TestResultsCommand),
     Respawn(respawn::RespawnArgs),
     RequestChanges(request_changes::RequestChangesArgs),
     Merge(merge::MergeArgs),
@@ -130,6 +137,7 @@ pub(crate) fn only_reads(command: &TaskCommand) -> bool {
             | TaskCommand::Transcript(_)
             | TaskCommand::Plan(plan::PlanCommand::Show(_))
             | TaskCommand::Spec(spec::SpecCommand::Show(_))
+            | TaskCommand::TestResults(test_results::TestResultsCommand::Show(_))
             | TaskCommand::Rescue(
                 rescue::RescueCommand::List { .. } | rescue::RescueCommand::Show(_)
             )
@@ -157,6 +165,7 @@ pub(crate) fn run(session: &Session, command: TaskCommand) -> Result<()> {
         TaskCommand::Plan(command) => plan::run(session, &command),
         TaskCommand::Spec(command) => spec::run(session, &command),
         TaskCommand::Transcript(args) => transcript::run(session, &args),
+        TaskCommand::TestResults(command) => test_results::run(session, &command),
         TaskCommand::Respawn(args) => respawn::run(session, &args),
         TaskCommand::RequestChanges(args) => request_changes::run(session, &args),
         TaskCommand::Merge(args) => merge::run(session, &args),

@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("Tasks", "task run wait respawn watch"),
     (
         "Phased tasks",
-        "plan spec transcript pause resume retry skip rewind approve reject",
+        "plan spec transcript test-results pause resume retry skip rewind approve reject",
     ),
     ("Projects and workspaces", "project workspace"),
     (

@@ -190,6 +190,9 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
                 text(asked)
             )
         }
+        Action::ImportTestResults { task } => {
+            format!("orange task test-results import {} FILE", named(task))
+        }
         Action::ResetPlan { task } => format!("orange task plan reset {}", named(task)),
         Action::Resolve { task } => format!("orange task resolve {} --message TEXT", named(task)),
         Action::Respawn { task, message } => {

@@ -39,5 +39,6 @@ mod respawn;
 mod run;
 mod shown;
 mod surroundings;
+mod ui_testing;
 mod usage;
 mod world;

@@ -238,6 +238,9 @@ const NEWER_EVENTS: &[&str] = &[
     "budget.forced",
     "task.rewound",
     "spec.saved",
+    "test_results.imported",
+    "test_results.refused",
+    "mcp_server.failed",
 ];
 
 #[test]

@@ -58,6 +58,8 @@ pub struct Progress {
     pub doing: Option<Text>,
     /// Criteria that nobody can check, each with why.
     pub unchecked: Vec<String>,
+    /// MCP servers that its agent does without.
+    pub without: Option<String>,
 }
 
 impl Progress {
@@ -100,9 +102,11 @@ impl Reason {
                     [] => String::new(),
                     unchecked => format!("; not checked: {}", unchecked.join(", ")),
                 };
+                let without = progress.without.as_deref();
+                let without = without.map_or(String::new(), |without| format!("; {without}"));
                 return match progress.doing.clone() {
-                    Some(doing) => text!("{}: {}{unchecked}", progress.words(), doing),
-                    None => text!("{}{unchecked}", progress.words()),
+                    Some(doing) => text!("{}: {}{unchecked}{without}", progress.words(), doing),
+                    None => text!("{}{unchecked}{without}", progress.words()),
                 };
             }
             Reason::ExecutorGone => {

@@ -16,6 +16,8 @@ pub struct Execution {
     pub question: Option<String>,
     /// What the last turn of the phase at the gate came to.
     pub said: Option<String>,
+    /// MCP servers that the agent of its last turn did without.
+    pub without: Option<String>,
     /// An executor on another machine is at work.
     pub elsewhere: bool,
 }
@@ -25,7 +27,7 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let task = situation.task;
     let execution = &around.execution;
     let phase = execution.phase.clone();
-    let why = around.reason.map(str::to_owned);
+    let why = with_trouble(around.reason.map(str::to_owned), &execution.without);
     let name = task.name();
     let phased = Reason::Phased;
     match (task.status, task.blocked_reason) {
@@ -41,7 +43,7 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         }
         (Status::Blocked, Some(BlockedReason::Gate)) => {
             let phase = phase.unwrap_or_else(|| "a phase".to_owned());
-            let said = execution.said.clone();
+            let said = with_trouble(execution.said.clone(), &execution.without);
             let reason = Phased::Gate { phase, said };
             Why::needs_you(phased(reason), Action::approve(name))
         }
@@ -77,6 +79,14 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         (Status::Cancelled, _) => Why::over(Reason::Cancelled),
         // Created, planned, or waiting for other tasks.
         _ => why::not_started(situation, around),
+    }
+}
+
+/// What was said, and what its agent did without.
+fn with_trouble(said: Option<String>, without: &Option<String>) -> Option<String> {
+    match (said, without) {
+        (Some(said), Some(without)) => Some(format!("{said}\n{without}")),
+        (said, without) => said.or_else(|| without.clone()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::access;
 use crate::call::Call;
+use crate::effects::ui_testing;
 use crate::error::{Error, Result, err};
 use crate::execution::rules::UncheckedCriterion;
 use crate::execution::servers::LeftOutServer;
@@ -35,6 +36,8 @@ pub struct ShownPlan {
     pub unchecked: Vec<UncheckedCriterion>,
     /// MCP servers that no agent gets as things are.
     pub left_out: Vec<LeftOutServer>,
+    /// Why its agents have no browser to drive, where they are to test a user interface.
+    pub without_browser: Option<String>,
 }
 
 /// The plan of a task.
@@ -57,6 +60,7 @@ pub(crate) fn shown(call: &Call, task: Task, plan: Plan) -> Result<ShownPlan> {
     let left_out = servers::left_out(call, &task, &plan)?;
     let execution = execution::execution(call, &task)?;
     Ok(ShownPlan {
+        without_browser: ui_testing::without_browser(call, &task, &plan),
         task,
         plan,
         execution,

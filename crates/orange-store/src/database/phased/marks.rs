@@ -1,7 +1,8 @@
 //! What the journals of tasks do not tell yet. A mark is set in the transaction that changes its row, and is taken away
 //! only if the row has not changed since it was read.
 
-use super::{change, decision, execution, iteration, plan, spec};
+use super::test_results::StoredResults;
+use super::{change, decision, execution, iteration, plan, spec, test_results};
 use crate::database::Database;
 use orange_core::work::execution::{Iteration, PhaseState};
 use orange_core::work::phase_gate::GateDecision;
@@ -49,6 +50,10 @@ pub enum Unjournalled {
         forced: bool,
         mark: Mark,
     },
+    TestResults {
+        results: StoredResults,
+        mark: Mark,
+    },
 }
 
 orange_core::choice! {
@@ -61,6 +66,7 @@ orange_core::choice! {
         Decision = "decision",
         Spec = "spec",
         Forced = "forced",
+        TestResults = "test_results",
     }
 }
 
@@ -73,7 +79,8 @@ impl Unjournalled {
             | Unjournalled::Ended { mark, .. }
             | Unjournalled::Decision { mark, .. }
             | Unjournalled::Spec { mark, .. }
-            | Unjournalled::Forced { mark, .. } => *mark,
+            | Unjournalled::Forced { mark, .. }
+            | Unjournalled::TestResults { mark, .. } => *mark,
         }
     }
 }
@@ -169,5 +176,7 @@ fn row_of(
                 .optional()?
                 .map(|decision| Unjournalled::Decision { decision, mark })
         }
+        Kind::TestResults => test_results::of_task(rows, task)?
+            .map(|results| Unjournalled::TestResults { results, mark }),
     })
 }

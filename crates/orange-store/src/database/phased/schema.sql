@@ -106,3 +106,16 @@ CREATE TABLE unjournalled (
     number  INTEGER NOT NULL,
     UNIQUE (task_id, kind, phase, number)
 );
+-- The newest test results of a task, and the newest report that could not be imported. figures, owned: JSON. seen: the
+-- digest of the report that was looked at last. owned: the files that the import brought.
+CREATE TABLE test_results (
+    task_id     TEXT PRIMARY KEY,
+    import      TEXT NOT NULL,
+    imported_at TEXT NOT NULL,
+    imported_by TEXT NOT NULL,
+    source      TEXT NOT NULL,
+    seen        TEXT NOT NULL,
+    figures     TEXT,
+    owned       TEXT NOT NULL,
+    problem     TEXT
+) WITHOUT ROWID;

@@ -102,6 +102,7 @@ fn marked(database: &mut Database) -> Vec<String> {
         Unjournalled::Decision { decision, .. } => format!("decision {}", decision.by),
         Unjournalled::Spec { .. } => "spec".to_owned(),
         Unjournalled::Forced { forced, .. } => format!("forced {forced}"),
+        Unjournalled::TestResults { results, .. } => format!("results {}", results.import),
     });
     words.collect()
 }

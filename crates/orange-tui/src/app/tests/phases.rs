@@ -8,8 +8,9 @@ use orange_core::usage::Usage;
 use orange_core::work::execution::{CriterionResult, PhaseStatus};
 use orange_core::work::phase_gate::{GateDecision, GateSource, PhaseGateKind};
 use orange_core::work::plan::PhaseKind;
+use orange_core::work::test_results::{Figures, Summary};
 use orange_core::workflow::BlockedReason;
-use orange_engine::views::{PhaseView, PhasedDetail};
+use orange_engine::views::{PhaseView, PhasedDetail, TestResultsView};
 
 fn phase(kind: PhaseKind, status: PhaseStatus, used: u32, of: u32, cost: f64) -> PhaseView {
     PhaseView {
@@ -86,7 +87,29 @@ fn execution(status: PhaseStatus) -> PhasedDetail {
             cost: Some(1.84),
             ..Usage::default()
         },
+        test_results: (status == PhaseStatus::Failed).then(results),
         ..PhasedDetail::default()
+    }
+}
+
+/// Ten tests, of which one failed.
+fn results() -> TestResultsView {
+    let figures = Figures {
+        summary: Summary {
+            total: 10,
+            passed: 9,
+            failed: 1,
+            ..Summary::default()
+        },
+        first_failure: Some("Login Flow › should show an error".to_owned()),
+        ..Figures::default()
+    };
+    TestResultsView {
+        figures: Some(figures),
+        imported_at: Timestamp::UNIX_EPOCH,
+        imported_by: "engine".to_owned(),
+        source: "found".to_owned(),
+        problem: None,
     }
 }
 

@@ -110,6 +110,10 @@ pub(super) struct Shown<'a> {
 impl Shown<'_> {
     pub(super) fn of(shown: &ShownPlan) -> Shown<'_> {
         let mut plan = shown.plan.to_json();
+        if let Some(plan) = plan.as_object_mut() {
+            let why = shown.without_browser.as_deref();
+            plan.insert("without_browser".to_owned(), why.into());
+        }
         let phases = plan.get_mut("phases").and_then(Value::as_array_mut);
         for (phase, planned) in phases.into_iter().flatten().zip(&shown.plan.phases) {
             let Some(phase) = phase.as_object_mut() else {
@@ -210,6 +214,13 @@ pub(super) fn to_text(shown: &ShownPlan) -> String {
         let _ = write!(
             text,
             "\nMCP servers that no agent gets as things are:\n{left_out}"
+        );
+    }
+    if let Some(why) = &shown.without_browser {
+        let _ = writeln!(
+            text,
+            "\nThe user interface is tested without a browser: {}",
+            clean(why)
         );
     }
     text

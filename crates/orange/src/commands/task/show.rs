@@ -289,6 +289,13 @@ fn fields(facts: &TaskFacts, is_all: bool) -> KeyValues {
         };
         lines.add_styled("context", what, Style::Yellow);
     }
+    if let Some(results) = &facts.test_results {
+        let style = match results.all_passed() {
+            true => Style::Green,
+            false => Style::Red,
+        };
+        lines.add_styled("results", format!("tests {}", results.words()), style);
+    }
     if let Some(usage) = facts.usage {
         lines.add("used", agents::used(usage));
     }

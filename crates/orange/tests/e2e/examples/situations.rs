@@ -28,6 +28,12 @@ mkdir -p ~/.local/share/bash-completion/completions
 echo 'in the middle of something' >>README.md
 ";
 
+/// A report of two tests, of which one fails.
+pub(crate) const TEST_REPORT: &str = "\
+printf '%s\\n' '{\"suites\": [{\"name\": \"Login Flow\", \"tests\": [' >report.json
+printf '%s\\n' '{\"name\": \"should log in\", \"status\": \"passed\", \"duration\": 40},' >>report.json
+printf '%s\\n' '{\"name\": \"should show an error\", \"status\": \"failed\", \"error\": \"there is none\"}]}]}' >>report.json";
+
 /// Everything that names no other.
 pub(crate) const USUAL: Situation = Situation {
     name: "reviewing",
@@ -286,6 +292,16 @@ orange wait TASK-001 --for needs-me",
 printf '## Problem Statement\\n\\nNobody can log in.\\n' >spec.md
 orange new 'Add a login form' --workflow phased --weight large --spec spec.md
 orange new 'Log out' --workflow phased --weight large",
+        stand_ins: &[],
+    },
+    Situation {
+        name: "tests were run",
+        of: &["orange test-results"],
+        before: "\
+orange new 'Add a login form' --no-spawn
+printf '{\"suites\": [{\"name\": \"Login Flow\", \"tests\": [{\"name\": \"should log in\", \"status\": \"passed\"}]}]}' >report.json
+mkdir test-results && cp report.json test-results
+orange test-results import TASK-001 report.json",
         stand_ins: &[],
     },
     Situation {

@@ -1,7 +1,7 @@
 //! What must have happened before a document is played, or before one of its commands. A document that is not named here
 //! is played where the examples of `--help` are.
 
-use super::situations::USUAL;
+use super::situations::{TEST_REPORT, USUAL};
 use super::world::World;
 
 /// A document, where it is played, and what happens before which command.
@@ -125,7 +125,7 @@ const STAGES: &[Stage] = &[
     Stage {
         document: "docs/phased.md",
         bare: false,
-        before: &[],
+        before: &[("orange test-results import", TEST_REPORT)],
     },
     Stage {
         document: "docs/reference/harnesses.md",

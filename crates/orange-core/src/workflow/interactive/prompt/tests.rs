@@ -34,6 +34,7 @@ fn values() -> Values {
         spec: "The specification: ...".into(),
         earlier: "Earlier: ...".into(),
         retry: "What failed: ...".into(),
+        ui: "Test the pages.".into(),
         criteria: "all_tests_pass".into(),
         answer: "Answer as JSON.".into(),
         files: "src/login.html".into(),
@@ -84,7 +85,7 @@ fn errors_name_prompt_line_and_variables() {
             3,
             "prompt stuck-fix, line 3: unknown variable {ke}; known variables: {summary}, {project}, {branch}, \
              {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, \
-             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}"
+             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}"
                 .into()
         )
     );

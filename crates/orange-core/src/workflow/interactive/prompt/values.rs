@@ -63,6 +63,9 @@ variables! {
     Spec spec = "the task's specification, if there is one; `{{SPEC_CONTENT}}` is read as the same";
     Earlier earlier = "what earlier phases came to";
     Retry retry = "what failed, and has to be done differently this time";
+    Ui ui =
+        "what to test of a user interface, and where screenshots go; only in phases of the kinds implement, test and \
+         validate";
     Criteria criteria = "what has to hold before the phase is over";
     Answer answer = "how the final answer has to look";
     Files files = "the repository's files; only in `classify`";

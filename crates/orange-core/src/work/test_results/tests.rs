@@ -1,0 +1,366 @@
+//! Reports of both forms: what is read of a real one of Playwright, and what is refused (`#[cfg(test)]`).
+
+use super::names::{check_name, check_path, kept_as};
+use super::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// What Playwright 1.65 wrote of two files of tests, two projects and one retry.
+pub(super) const REAL: &str = include_str!("playwright-report.json");
+
+fn report(value: &Value) -> Result<Parsed, Unreadable> {
+    read(value.to_string().as_bytes())
+}
+
+/// A report of Playwright with one spec.
+fn playwrights(results: Value, attachments: Value) -> Value {
+    let mut results = results;
+    if let Some(last) = results.as_array_mut().and_then(|all| all.last_mut()) {
+        last["attachments"] = attachments;
+    }
+    json!({"config": {}, "stats": {}, "suites": [{"title": "a.spec.js", "specs": [
+        {"title": "should work", "tests": [{"expectedStatus": "passed", "results": results}]}
+    ]}]})
+}
+
+fn status_of(results: Value) -> TestStatus {
+    let parsed = report(&playwrights(results, json!([]))).unwrap();
+    parsed.report.suites[0].tests[0].status
+}
+
+#[test]
+fn a_real_report_of_playwright_is_read() {
+    let parsed = read(REAL.as_bytes()).unwrap();
+    assert_eq!(parsed.form, Form::Playwright);
+    let report = &parsed.report;
+    let sum = Summary {
+        total: 12,
+        passed: 6,
+        failed: 4,
+        skipped: 2,
+        pending: 0,
+        flaky: 2,
+    };
+    assert_eq!(report.summary, sum);
+    let names: Vec<&str> = report
+        .suites
+        .iter()
+        .map(|suite| suite.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "login.spec.js",
+            "login.spec.js › Login Flow",
+            "login.spec.js › Login Flow › with wrong words",
+            "slow.spec.js",
+        ]
+    );
+    let find = |name: &str| {
+        let mut tests = report.tests();
+        tests.find(|(_, test)| test.name == name).unwrap().1
+    };
+    // The last try of two counts; one that is expected to fail passes by failing.
+    assert_eq!(
+        find("should let the user try again [desktop]").status,
+        TestStatus::Passed
+    );
+    assert_eq!(find("should let the user try again [desktop]").retries, 1);
+    assert_eq!(
+        find("should refuse an empty name [mobile]").status,
+        TestStatus::Passed
+    );
+    assert_eq!(
+        find("should remember the user [mobile]").status,
+        TestStatus::Skipped
+    );
+    let slow = find("should be quick [mobile]");
+    assert_eq!(slow.status, TestStatus::Failed);
+    assert_eq!(
+        slow.error.as_deref(),
+        Some("Test timeout of 200ms exceeded.")
+    );
+    let wrong = find("should show error for invalid credentials [desktop]");
+    let error = wrong.error.as_deref().unwrap();
+    assert!(
+        error.contains("Invalid credentials") && !error.contains('\u{1b}'),
+        "{error}"
+    );
+    assert_eq!(wrong.screenshots, ["login-error.png"]);
+    let files: Vec<_> = parsed.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(
+        files,
+        [
+            "login-success.png",
+            "login-success-2.png",
+            "login-error.png",
+            "login-error-2.png"
+        ]
+    );
+    assert!(matches!(parsed.files[0].source, FileSource::Path(_)));
+    assert!(matches!(parsed.files[2].source, FileSource::Body(_)));
+    assert!(report.duration > 0 && report.started_at < report.completed_at);
+    assert_eq!(
+        report.figures().words(),
+        "6 of 12 passed, 2 of them not at once, 2 skipped, 4 failed: \
+         \"login.spec.js › Login Flow › with wrong words › should show error for invalid credentials [desktop]\" and 3 more"
+    );
+    assert_eq!(report.slowest(2).len(), 2);
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let parsed = read(REAL.as_bytes()).unwrap();
+    let written = serde_json::to_vec(&parsed.report).unwrap();
+    let again = read(written.as_slice()).unwrap();
+    assert_eq!(again.form, Form::Own);
+    assert_eq!(again.report, parsed.report);
+    assert_eq!(again.files.len(), parsed.files.len());
+    assert!(
+        again
+            .files
+            .iter()
+            .all(|file| file.source == FileSource::Beside)
+    );
+}
+
+#[test]
+fn the_last_result_of_a_test_counts() {
+    let result = |status: &str| json!({"status": status});
+    for (results, status) in [
+        (
+            json!([result("failed"), result("passed")]),
+            TestStatus::Passed,
+        ),
+        (
+            json!([result("passed"), result("timedOut")]),
+            TestStatus::Failed,
+        ),
+        (json!([result("interrupted")]), TestStatus::Failed),
+        (json!([result("skipped")]), TestStatus::Skipped),
+        (json!([]), TestStatus::Pending),
+        (
+            json!([{"status": "passed", "retry": 1}, {"status": "failed", "retry": 0}]),
+            TestStatus::Passed,
+        ),
+    ] {
+        assert_eq!(status_of(results.clone()), status, "{results}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_left_out() {
+    let bare = report(&json!({"config": null, "stats": {}, "suites": null})).unwrap();
+    assert_eq!(bare.report.summary, Summary::default());
+    assert_eq!(bare.report.figures().words(), "no test was run");
+    let broken = json!({"stats": {}, "suites": [], "errors": [{"message": "\u{1b}[31mSyntaxError\u{1b}[0m: x\nat y"}]});
+    let figures = report(&broken).unwrap().report.figures();
+    assert_eq!(figures.words(), "no test was run: SyntaxError: x");
+    assert!(!figures.all_passed());
+    let empty = report(&playwrights(json!([{}]), json!([{}]))).unwrap();
+    assert_eq!(empty.report.summary.pending, 1);
+    let own = json!({"summary": {"total": 3, "passed": 3}});
+    let own = report(&own).unwrap().report;
+    assert_eq!((own.version, own.framework.as_str()), (1, "playwright"));
+    assert_eq!(own.figures().words(), "3 of 3 passed");
+}
+
+#[test]
+fn our_own_form_is_read_with_its_coverage() {
+    let own = json!({
+        "version": 1, "framework": "playwright", "started_at": "2026-01-10T10:30:00Z", "duration": 300_000,
+        "summary": {"total": 99},
+        "suites": [{"name": "Login Flow", "tests": [
+            {"name": "should log in", "status": "passed", "duration": 1500, "screenshots": ["login-success.png"],
+             "trace": "trace-1.zip"},
+            {"name": "should show an error", "status": "failed", "error": "not found", "screenshots": ["login-error.png"]},
+        ]}],
+        "coverage": {"percentage": 85.5, "lines": {"total": 1000}},
+    });
+    let parsed = report(&own).unwrap();
+    let figures = parsed.report.figures();
+    // Its tests count, not what it says of them.
+    assert_eq!(figures.summary.total, 2);
+    assert_eq!(
+        (figures.coverage, figures.screenshots, figures.traces),
+        (Some(85.5), 2, 1)
+    );
+    assert_eq!(
+        figures.words(),
+        "1 of 2 passed, 1 failed: \"Login Flow › should show an error\""
+    );
+    let files: Vec<_> = parsed
+        .files
+        .iter()
+        .map(|file| (file.kind, file.name.as_str()))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            (FileKind::Screenshot, "login-success.png"),
+            (FileKind::Trace, "trace-1.zip"),
+            (FileKind::Screenshot, "login-error.png"),
+        ]
+    );
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    let long = "x".repeat(300);
+    for name in [
+        "..",
+        ".",
+        "",
+        " ",
+        "../x.png",
+        "a/b.png",
+        "a\\b.png",
+        "x\u{7}.png",
+        "x\n",
+        &long,
+    ] {
+        assert!(check_name(name).is_err(), "{name:?}");
+        let own = json!({"suites": [{"tests": [{"name": "t", "screenshots": [name]}]}]});
+        let error = report(&own).unwrap_err().to_string();
+        assert!(
+            error.contains("screenshot") && error.contains("\"t\""),
+            "{error}"
+        );
+        let own = json!({"suites": [{"tests": [{"name": "t", "trace": name}]}]});
+        assert!(
+            matches!(report(&own), Err(Unreadable::Name { .. })),
+            "{name:?}"
+        );
+    }
+    for path in [
+        "../x.png",
+        "/a/../../etc/passwd",
+        "a\\..\\b",
+        "..",
+        "",
+        "a/\0",
+        &long,
+    ] {
+        assert!(check_path(path).is_err(), "{path:?}");
+        let attachment = json!([{"name": "x", "contentType": "image/png", "path": path}]);
+        let error = report(&playwrights(json!([{}]), attachment)).unwrap_err();
+        assert!(matches!(error, Unreadable::Name { .. }), "{error}");
+    }
+    for name in ["../x", "a/../b", "x\u{1b}[2J"] {
+        let attachment = json!([{"name": name, "contentType": "image/png", "body": "aGk="}]);
+        let error = report(&playwrights(json!([{}]), attachment)).unwrap_err();
+        assert!(matches!(error, Unreadable::Name { .. }), "{error}");
+    }
+}
+
+#[test]
+fn attachments_get_names_that_say_what_they_are() {
+    let screenshot = |name: &str, path: Option<&str>| {
+        kept_as(
+            FileKind::Screenshot,
+            "image/png",
+            name,
+            path,
+            "should log in",
+        )
+    };
+    assert_eq!(
+        screenshot("login-success", Some("/x/login-success-1f.png")),
+        "login-success.png"
+    );
+    assert_eq!(screenshot("login error.png", None), "login-error.png");
+    assert_eq!(screenshot("step 1/2", None), "step-1-2.png");
+    assert_eq!(
+        screenshot("screenshot", Some("/x/test-failed-1.png")),
+        "should-log-in-test-failed-1.png"
+    );
+    assert_eq!(screenshot("", None), "file.png");
+    assert_eq!(screenshot(".hidden", None), "hidden.png");
+    assert_eq!(
+        kept_as(
+            FileKind::Trace,
+            "application/zip",
+            "trace",
+            Some("/x/trace.zip"),
+            "a b"
+        ),
+        "a-b-trace.zip"
+    );
+    assert_eq!(
+        kept_as(FileKind::Screenshot, "image/jpeg", "a.jpeg", None, ""),
+        "a.jpg"
+    );
+}
+
+#[test]
+fn files_that_nobody_looks_at_are_left_out() {
+    let attachments = json!([
+        {"name": "video", "contentType": "video/webm", "path": "/x/video.webm"},
+        {"name": "page", "contentType": "image/svg+xml", "path": "/x/page.svg"},
+        {"name": "data", "contentType": "application/zip", "path": "/x/data.zip"},
+        {"name": "empty", "contentType": "image/png"},
+    ]);
+    let parsed = report(&playwrights(json!([{"status": "passed"}]), attachments)).unwrap();
+    assert_eq!(parsed.files, []);
+    let many: Vec<_> = (0..10_001)
+        .map(|_| json!({"name": "same", "contentType": "image/png", "path": "/x/same.png"}))
+        .collect();
+    let error = report(&playwrights(json!([{}]), many.into())).unwrap_err();
+    assert!(matches!(error, Unreadable::TooManyFiles));
+}
+
+#[test]
+fn what_is_no_report_is_refused_with_the_place() {
+    let cut = &REAL[..REAL.len() / 2];
+    let error = read(cut.as_bytes()).unwrap_err().to_string();
+    let line = cut.lines().count();
+    assert!(
+        error.contains("EOF") && error.contains(&format!("line {line} ")),
+        "{error}"
+    );
+    for text in [
+        "",
+        "[]",
+        "{}",
+        "null",
+        "{\"suites\": 1}",
+        "{\"suites\": []} x",
+    ] {
+        assert!(read(text.as_bytes()).is_err(), "{text}");
+    }
+    let newer = read(&b"{\"version\": 2, \"suites\": []}"[..]).unwrap_err();
+    assert_eq!(
+        newer.to_string(),
+        "it has version 2, and this Orange knows version 1"
+    );
+    let halves = json!({"suites": [{"title": "a", "specs": []}]});
+    assert!(matches!(report(&halves), Err(Unreadable::NoReport(_))));
+    // Deeper than any file of tests: an error, and not the end of the program.
+    let deep = format!(
+        "{{\"stats\": {{}}, \"suites\": {}",
+        "[{\"suites\":".repeat(100_000)
+    );
+    assert!(read(deep.as_bytes()).is_err());
+}
+
+proptest! {
+    #[test]
+    fn every_file_that_is_kept_has_a_plain_name(
+        names in proptest::collection::vec(any::<String>(), 0..8),
+        title in any::<String>(),
+    ) {
+        let attachments: Vec<_> = names
+            .iter()
+            .map(|name| json!({"name": name, "contentType": "image/png", "body": "aGk="}))
+            .collect();
+        let mut value = playwrights(json!([{}]), attachments.into());
+        value["suites"][0]["specs"][0]["title"] = title.into();
+        if let Ok(parsed) = report(&value) {
+            for file in &parsed.files {
+                prop_assert!(check_name(&file.name).is_ok(), "{:?}", file.name);
+                let same = parsed.files.iter().filter(|other| other.name == file.name);
+                prop_assert_eq!(same.count(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Stages an import: everything is read, checked and copied before anything of the task changes.
+
+use super::beneath::{Found, open_beneath, open_folder};
+use super::{Digesting, REPORT, place::Plan, staging};
+use crate::error::{Error, IoContext, Result, err};
+use crate::store::private;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use orange_core::work::test_results::{
+    FOLDER, Figures, FileSource, Form, NamedFile, PAGE, Parsed, SCREENSHOTS, TRACES, read,
+};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// A report is not longer, nor do the files that it names hold more.
+const LONGEST_REPORT: u64 = 256 * 1024 * 1024;
+const LARGEST_FILES: u64 = 1024 * 1024 * 1024;
+
+/// What a report in a folder may be called, where that is not `report.json`.
+const REPORTS: &[&str] = &[
+    REPORT,
+    "results.json",
+    "test-results.json",
+    "playwright-report.json",
+];
+
+/// Where a page beside a report may be.
+const PAGES: &[&[&str]] = &[&[PAGE], &["playwright-report", PAGE], &["html", PAGE]];
+
+/// What is imported.
+pub(crate) struct Source {
+    report: PathBuf,
+    /// Files are looked for beneath these, the first one by the ends of their paths too.
+    roots: Vec<Root>,
+    /// It lies where the task's own report lies.
+    in_place: bool,
+}
+
+struct Root {
+    path: PathBuf,
+    folder: OwnedFd,
+}
+
+/// What was staged.
+pub(crate) struct Staged {
+    pub(crate) figures: Figures,
+    /// Of the report as the task has it afterwards.
+    pub(crate) digest: String,
+    /// What the import brings: `screenshots/login.png`.
+    pub(crate) brings: BTreeSet<String>,
+    /// How many files are named that nobody has.
+    pub(crate) missing: usize,
+}
+
+impl Source {
+    /// A report, or a folder with one.
+    pub(crate) fn given(path: &Path, task: &Path) -> Result<Source> {
+        let real = fs::canonicalize(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => err!(NotFound, "there is no {}", path.display())
+                .hint("name the JSON report of a test run, or the folder that it is in"),
+            _ => Error::io("read", path, &error),
+        })?;
+        let report = match real.is_dir() {
+            true => report_in(&real)?,
+            false => real,
+        };
+        let folder = private::folder_of(&report).to_owned();
+        let own = task.join(FOLDER);
+        let in_place = fs::canonicalize(&own).is_ok_and(|own| own == folder)
+            && report.file_name().is_some_and(|name| name == REPORT);
+        Ok(Source {
+            report,
+            roots: vec![Root::at(folder)?],
+            in_place,
+        })
+    }
+
+    /// The report that a turn left in the task's folder; it may name files in the slot.
+    pub(crate) fn found(task: &Path, slot: &Path) -> Result<Source> {
+        let folder = task.join(FOLDER);
+        let real = fs::canonicalize(&folder).doing("read", &folder)?;
+        let slot = fs::canonicalize(slot).doing("read", slot)?;
+        Ok(Source {
+            report: folder.join(REPORT),
+            roots: vec![Root::at(real)?, Root::at(slot)?],
+            in_place: true,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.report
+    }
+}
+
+impl Root {
+    fn at(path: PathBuf) -> Result<Root> {
+        let folder = open_folder(&path).doing("open", &path)?;
+        Ok(Root { path, folder })
+    }
+}
+
+/// The report in a folder.
+fn report_in(folder: &Path) -> Result<PathBuf> {
+    let named = REPORTS.iter().map(|name| folder.join(name));
+    if let Some(report) = named.into_iter().find(|path| path.is_file()) {
+        return Ok(report);
+    }
+    let entries = fs::read_dir(folder).doing("read", folder)?;
+    let mut others = entries.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        (is_json && path.is_file()).then_some(path)
+    });
+    match (others.next(), others.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(err!(NotFound, "no test report in {}", folder.display())
+            .hint("write one with `npx playwright test --reporter=json`, or name the file")),
+        (Some(_), Some(_)) => Err(err!(
+            Ambiguous,
+            "several JSON files in {}, and none of them is {REPORT}",
+            folder.display()
+        )
+        .hint("name the file of the report")),
+    }
+}
+
+/// Reads a report and stages what the task is to have of it. What is refused leaves nothing behind.
+pub(crate) fn stage(
+    task: &Path,
+    import: &str,
+    source: &Source,
+    owned: &BTreeSet<String>,
+) -> Result<Staged> {
+    let folder = staging(task, import);
+    let staged = try_stage(&folder, source, owned);
+    if staged.is_err() {
+        let _ = fs::remove_dir_all(&folder);
+    }
+    staged
+}
+
+fn try_stage(folder: &Path, source: &Source, owned: &BTreeSet<String>) -> Result<Staged> {
+    let (mut parsed, digest) = parse(&source.report)?;
+    if source.in_place && parsed.form == Form::Own {
+        // It is where it belongs, and so are its files.
+        let missing = missing(source, &parsed.files)?;
+        return Ok(Staged {
+            figures: parsed.report.figures(),
+            digest,
+            brings: parsed.files.iter().map(place_of).collect(),
+            missing,
+        });
+    }
+    for kind in ["", SCREENSHOTS, TRACES] {
+        let path = folder.join(kind);
+        private::make_folder(&path).doing("create", &path)?;
+    }
+    let mut copying = Copying {
+        folder,
+        left: LARGEST_FILES,
+    };
+    let mut brings = BTreeSet::new();
+    let mut gone = BTreeSet::new();
+    for file in &parsed.files {
+        let place = place_of(file);
+        if copying.named(source, file)? {
+            brings.insert(place);
+        } else {
+            gone.insert(place);
+        }
+    }
+    copying.page(source)?;
+    let report = folder.join(REPORT);
+    if parsed.form == Form::Own {
+        // As it is, with what this version does not know.
+        fs::copy(&source.report, &report).doing("copy", &source.report)?;
+    } else {
+        for test in parsed
+            .report
+            .suites
+            .iter_mut()
+            .flat_map(|suite| &mut suite.tests)
+        {
+            let is_there = |kind: &str, name: &String| !gone.contains(&format!("{kind}/{name}"));
+            test.screenshots.retain(|name| is_there(SCREENSHOTS, name));
+            test.trace = test.trace.take().filter(|name| is_there(TRACES, name));
+        }
+        let file = private::create(&report).doing("write", &report)?;
+        let mut writer = BufWriter::new(file);
+        let written = serde_json::to_writer_pretty(&mut writer, &parsed.report);
+        written.map_err(io::Error::from).doing("write", &report)?;
+        writer
+            .write_all(b"\n")
+            .and_then(|()| writer.flush())
+            .doing("write", &report)?;
+    }
+    sync(&report)?;
+    let plan = Plan {
+        owned: owned.clone(),
+        keeps_original: source.in_place && parsed.form == Form::Playwright,
+    };
+    plan.write(folder)?;
+    let mut written = Digesting::of(File::open(&report).doing("read", &report)?);
+    io::copy(&mut written, &mut io::sink()).doing("read", &report)?;
+    for kind in [SCREENSHOTS, TRACES, ""] {
+        sync(&folder.join(kind))?;
+    }
+    Ok(Staged {
+        figures: parsed.report.figures(),
+        digest: written.digest(),
+        brings,
+        missing: gone.len(),
+    })
+}
+
+fn sync(path: &Path) -> Result<()> {
+    let file = File::open(path).doing("open", path)?;
+    file.sync_all().doing("sync", path)
+}
+
+/// A report and the digest of its file.
+fn parse(path: &Path) -> Result<(Parsed, String)> {
+    let parent = private::folder_of(path);
+    let name = path.file_name().and_then(|name| name.to_str());
+    let folder = open_folder(parent).doing("open", parent)?;
+    let file = match open_beneath(&folder, &[name.unwrap_or_default()]).doing("read", path)? {
+        Found::File(file) => file,
+        Found::Other(why) => return Err(refused(path, why)),
+        Found::Nothing => return Err(err!(NotFound, "there is no {}", path.display())),
+    };
+    let length = file.metadata().doing("read", path)?.len();
+    if length > LONGEST_REPORT {
+        return Err(refused(path, "it is larger than 256 MiB"));
+    }
+    // Somebody may go on writing it.
+    let mut digesting =
+        Digesting::of(BufReader::with_capacity(256 * 1024, file).take(LONGEST_REPORT));
+    let parsed = read(BufReader::new(&mut digesting));
+    let parsed = parsed.map_err(|error| refused(path, &error.to_string()).because(error))?;
+    Ok((parsed, digesting.digest()))
+}
+
+fn refused(path: &Path, why: &str) -> Error {
+    err!(
+        Refused,
+        "{} cannot be imported as a test report: {why}",
+        path.display()
+    )
+    .hint("nothing was changed; `npx playwright test --reporter=json` writes a report anew")
+}
+
+/// `screenshots/login.png`
+fn place_of(file: &NamedFile) -> String {
+    format!("{}/{}", file.kind.folder(), file.name)
+}
+
+fn missing(source: &Source, files: &[NamedFile]) -> Result<usize> {
+    let mut missing = 0;
+    for file in files {
+        missing += usize::from(located(source, file)?.is_none());
+    }
+    Ok(missing)
+}
+
+/// What is copied into the staging folder.
+struct Copying<'a> {
+    folder: &'a Path,
+    left: u64,
+}
+
+impl Copying<'_> {
+    /// Copies a file that the report names; false: nobody has it.
+    fn named(&mut self, source: &Source, file: &NamedFile) -> Result<bool> {
+        let target = self.folder.join(place_of(file));
+        if let FileSource::Body(body) = &file.source {
+            let bytes = BASE64_STANDARD.decode(body.as_bytes());
+            let bytes = bytes.map_err(|error| unusable(source, file, &error.to_string()))?;
+            self.copy(source, &mut bytes.as_slice(), &target)?;
+            return Ok(true);
+        }
+        match located(source, file)? {
+            Some(mut from) => self.copy(source, &mut from, &target).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Copies the page beside the report, where there is one.
+    fn page(&mut self, source: &Source) -> Result<()> {
+        let Some(root) = source.roots.first().filter(|_| !source.in_place) else {
+            return Ok(());
+        };
+        for parts in PAGES {
+            if let Found::File(mut page) =
+                open_beneath(&root.folder, parts).doing("read", &root.path)?
+            {
+                return self.copy(source, &mut page, &self.folder.join(PAGE));
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, source: &Source, from: &mut impl Read, target: &Path) -> Result<()> {
+        let mut file = private::create_anew(target).doing("write", target)?;
+        // One more tells that there is more.
+        let mut limited = from.take(self.left + 1);
+        let copied = io::copy(&mut limited, &mut file).doing("write", target)?;
+        let Some(left) = self.left.checked_sub(copied) else {
+            return Err(refused(
+                &source.report,
+                "the files that it names hold more than 1 GiB",
+            ));
+        };
+        self.left = left;
+        file.sync_all().doing("sync", target)
+    }
+}
+
+fn unusable(source: &Source, file: &NamedFile, why: &str) -> Error {
+    let (name, test) = (&file.name, &file.test);
+    refused(&source.report, &format!("{name:?} of test {test:?}: {why}"))
+}
+
+/// A file that the report names, beneath what is imported.
+fn located(source: &Source, file: &NamedFile) -> Result<Option<File>> {
+    let first = source.roots.first();
+    let look = |root: &Root, parts: &[&str]| match open_beneath(&root.folder, parts) {
+        Ok(Found::File(found)) => Ok(Some(found)),
+        Ok(Found::Nothing) => Ok(None),
+        Ok(Found::Other(why)) => Err(unusable(source, file, why)),
+        Err(error) => Err(Error::io("read", &root.path, &error)),
+    };
+    match &file.source {
+        FileSource::Body(_) => Ok(None),
+        FileSource::Beside => {
+            let places: [&[&str]; 2] = [&[file.kind.folder(), &file.name], &[&file.name]];
+            for parts in places {
+                if let Some(found) = first.map(|root| look(root, parts)).transpose()?.flatten() {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
+        }
+        FileSource::Path(path) => {
+            let parts: Vec<&str> = path
+                .split(['/', '\\'])
+                .filter(|part| !part.is_empty() && *part != ".")
+                .collect();
+            // Where it was made, if that is here.
+            for root in &source.roots {
+                if let Some(inside) = Path::new(path)
+                    .strip_prefix(&root.path)
+                    .ok()
+                    .and_then(Path::to_str)
+                {
+                    let inside: Vec<&str> =
+                        inside.split('/').filter(|part| !part.is_empty()).collect();
+                    if let Some(found) = look(root, &inside)? {
+                        return Ok(Some(found));
+                    }
+                }
+            }
+            // It was made elsewhere, and copied here with what it names: as much of the path as there is.
+            let Some(root) = first else {
+                return Ok(None);
+            };
+            for start in 0..parts.len() {
+                if let Some(found) = look(root, parts.get(start..).unwrap_or_default())? {
+                    return Ok(Some(found));
+                }
+            }
+            Ok(None)
+        }
+    }
+}
