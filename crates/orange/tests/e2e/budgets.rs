@@ -143,11 +143,17 @@ fn a_month_counts_what_interactive_agents_cost_and_its_end_stops_what_starts_by_
         "Spend it",
         "\
 worker:
-  - use: {input: 57000, output: 10, cost: 0.12}
+  - wait for:
+      file: ROOT/go
+    timeout: 60s
   - end turn
   - hang
 ",
     );
+    // As its harness notes it while the agent works.
+    let used = r#"{"input": 57000, "output": 10, "cost": 0.12}"#;
+    fs::write(env.run_folder(&first, "worker").join("usage.json"), used).unwrap();
+    env.allow("go");
     env.until("the month's budget is told of", || {
         told(&env, "the month's budget of $0.10 is spent ($0.12)") == 1
     });
