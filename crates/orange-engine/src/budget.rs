@@ -63,7 +63,7 @@ pub(crate) fn spent(call: &Call, execution: &Execution) -> Result<Option<Budget>
     if execution.over_budget {
         return Ok(None);
     }
-    let both = of_both(call, execution)?.into_iter();
+    let both = of_both(call, execution)?;
     Ok(both.into_iter().find(Budget::is_spent))
 }
 

@@ -178,9 +178,10 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         None
     };
     // What runs is paused before its next turn.
-    let budget = match starts || is_paused(&view.task) {
-        true => budget::why_not_start(call, &view.task)?,
-        false => None,
+    let budget = if starts || is_paused(&view.task) {
+        budget::why_not_start(call, &view.task)?
+    } else {
+        None
     };
     // Only asked of a task that has not been started.
     let new = project.as_ref().filter(|_| starts);

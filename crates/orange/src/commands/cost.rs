@@ -131,12 +131,6 @@ fn bar(row: &CostRow, most: f64) -> String {
         Some(cost) if most > 0.0 => cost / most,
         _ => 0.0,
     };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a share of a few columns"
-    )]
     let columns = (share * BAR as f64).ceil() as usize;
     "▇".repeat(columns.min(BAR))
 }
