@@ -206,7 +206,7 @@ mod tests {
         waiting.add(Progress::Ends("phase test\nis over"));
         assert_eq!(
             waiting.text,
-            "half a li␛[2J\n> Bash: make␇ test\none\ntwo\n-- the executor ends: phase test is over\n"
+            "half a li␛[2J\n> Bash: make␇ test\none\ntwo\n-- the executor ends: phase test⏎is over\n"
         );
     }
 
