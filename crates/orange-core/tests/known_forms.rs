@@ -183,7 +183,8 @@ fn has_all_of(found: &Value, known: &Value, path: &str) {
 fn has_fields(value: &Value, fields: &[(&str, &str)]) {
     for (name, kinds) in fields {
         let found = value.get(name);
-        let kind = match found.unwrap_or_else(|| panic!("there is no {name} in {value}")) {
+        assert!(found.is_some(), "there is no {name} in {value}");
+        let kind = match found.unwrap() {
             Value::Null => "null",
             Value::Bool(_) => "bool",
             Value::Number(_) => "number",

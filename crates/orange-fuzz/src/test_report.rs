@@ -25,8 +25,7 @@ pub fn test_report(bytes: &[u8]) {
     }
     let written = serde_json::to_vec(&parsed.report).unwrap_or_default();
     let again = read(written.as_slice());
-    let again =
-        again.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&written)));
-    assert_eq!(again.form, Form::Own);
-    assert_eq!(again.report, parsed.report);
+    let again = again.map(|again| (again.form, again.report));
+    let expected = Ok((Form::Own, parsed.report));
+    assert_eq!(again.map_err(|error| error.to_string()), expected);
 }

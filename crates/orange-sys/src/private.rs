@@ -42,7 +42,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// As [`create`], where somebody else may have put a link: what is there is removed, and nothing is written through it.
 pub fn create_anew(path: &Path) -> io::Result<File> {
     match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => options().write(true).create_new(true).open(path),
     }
 }

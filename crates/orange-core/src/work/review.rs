@@ -29,8 +29,8 @@ pub fn review(
         findings.filter(move |finding| finding.severity == severity)
     };
     let decided = decisions.iter();
-    let decided = decided.filter(|one| one.phase == turn.phase && one.attempt == turn.attempt);
-    let rejected = decided.last().filter(|decision| !decision.approved);
+    let mut decided = decided.filter(|one| one.phase == turn.phase && one.attempt == turn.attempt);
+    let rejected = decided.next_back().filter(|decision| !decision.approved);
     let verdict = match of_severity(Severity::Major).next().is_none() && rejected.is_none() {
         true => "APPROVED",
         false => "CHANGES REQUESTED",

@@ -40,7 +40,7 @@ impl Judgement {
     /// The judgement in the text of a judge's last message. Without one that can be read it is blocked, with the cause as its
     /// reason.
     pub fn read(text: &str) -> Judgement {
-        let mut said = objects(text, "decision").filter_map(|object| Judgement::of_text(object));
+        let mut said = objects(text, "decision").filter_map(Judgement::of_text);
         let Some(last) = said.next() else {
             return Judgement::blocked("it gave no decision that can be read");
         };

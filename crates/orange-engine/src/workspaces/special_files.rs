@@ -34,7 +34,9 @@ pub(super) fn begin_while(
     let look = thread::scope(|scope| {
         let walker = scope.spawn(|| {
             // A folder that cannot be read may be an ignored one: whether that matters shows below.
-            while !is_over.load(Ordering::Relaxed) && walk.step().is_ok_and(|more| more) {}
+            while !is_over.load(Ordering::Relaxed) && walk.step().is_ok_and(|more| more) {
+                std::hint::spin_loop()
+            }
         });
         let look = look();
         is_over.store(true, Ordering::Relaxed);
