@@ -8,7 +8,8 @@ use crate::execution;
 use crate::headless::{Request, TurnExtras};
 use crate::phases::after_turn;
 use crate::phases::executor::{End, Executor};
-use crate::phases::transcripts::Transcript;
+use crate::phases::progress::Progress;
+use crate::phases::transcripts::{self, Transcript};
 use crate::phases::turn::{self, Agent};
 use crate::prompt::judge as prompts;
 use crate::sessions::programs;
@@ -102,6 +103,8 @@ pub(super) fn decide(
     let judged = execution.judged(&this.plan, &this.rules.core, at, this.call.now());
     let run = after_turn::iteration(&execution, at)?;
     tracing::info!(phase = run.phase, ?judged, "judge over");
+    let complete = transcripts::in_words(&run, execution.status(&run.phase));
+    (this.show)(Progress::Over(&complete));
     Transcript::of(this, &run.phase, run.iteration).complete(this, &execution, &run);
     this.call.with_database(|database| {
         let decision = judged.decision.as_ref();

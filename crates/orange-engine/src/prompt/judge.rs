@@ -4,7 +4,7 @@
 use crate::call;
 use crate::error::Result;
 use crate::git::diff::{self, Shape, Sides};
-use crate::prompt::phase::{PromptOf, artifact, context};
+use crate::prompt::phase::{PromptOf, context, spec};
 use crate::prompt::prompt_of_phase;
 use crate::rules::rules_commit;
 use orange_core::naming::cut_at;
@@ -36,7 +36,7 @@ pub(crate) fn prompt(
     let spec = match phase.kind {
         // It is what the phase made.
         PhaseKind::Spec => String::new(),
-        _ => artifact(execution, this, PhaseKind::Spec),
+        _ => spec(this)?,
     };
     let fill = |values: Values| Values {
         phase: phase.name.clone(),

@@ -9,7 +9,7 @@ use orange_core::artifact::section;
 use orange_core::naming::cut_at;
 use orange_core::prompt::{PromptName, Values};
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, PhaseStatus, Wanted};
+use orange_core::work::execution::{Execution, Iteration, PhaseStatus, Wanted};
 use orange_core::work::plan::{PhaseKind, Plan, PlannedPhase};
 
 /// How the final answer has to look.
@@ -111,19 +111,18 @@ pub(crate) fn spec(this: &PromptOf<'_>) -> Result<String> {
 }
 
 /// What the last turn of the phases of a kind handed over.
-pub(crate) fn artifact(execution: &Execution, this: &PromptOf<'_>, kind: PhaseKind) -> String {
+fn artifact(execution: &Execution, this: &PromptOf<'_>, kind: PhaseKind) -> String {
     let of_kind = |name: &str| {
         let phase = this.plan.phase(name);
         phase.is_some_and(|phase| phase.kind == kind)
     };
-    let mut newest_first = execution.iterations.iter().rev();
-    let found = newest_first.find_map(|iteration| {
-        let answer = iteration
-            .answer
-            .as_ref()
-            .filter(|_| of_kind(&iteration.phase))?;
-        answer.artifact.as_deref()
-    });
+    // What an attempt handed over that was rejected or gone back from is no longer so.
+    let is_current = |iteration: &&Iteration| {
+        let state = execution.phase(&iteration.phase);
+        of_kind(&iteration.phase) && state.is_some_and(|state| state.attempt == iteration.attempt)
+    };
+    let mut newest_first = execution.iterations.iter().rev().filter(is_current);
+    let found = newest_first.find_map(|iteration| iteration.answer.as_ref()?.artifact.as_deref());
     cut_at(found.unwrap_or_default(), LONGEST_ARTIFACT).to_owned()
 }
 

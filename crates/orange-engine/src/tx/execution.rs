@@ -172,7 +172,11 @@ impl TaskTx<'_> {
         if plan.is_none_or(|plan| plan.weight == weight) {
             return Ok(());
         }
-        execution::write_plan(call, &self.place, task, weight)?;
+        if let Err(error) = execution::write_plan(call, &self.place, task, weight) {
+            // Its repository cannot be read; that must not keep anybody from the task.
+            tracing::warn!(%error, "the plan of another weight is not written");
+            return Ok(());
+        }
         self.journal_execution()
     }
 

@@ -152,7 +152,10 @@ mod tests {
         assert_eq!(save("# One", SpecSource::Cli, 1), ["# One"]);
         // The same again is no change, and keeps its time.
         assert_eq!(save("# One", SpecSource::Cli, 2), [""; 0]);
-        assert_eq!(save(&long, SpecSource::SpecPhase, 3), std::slice::from_ref(&long));
+        assert_eq!(
+            save(&long, SpecSource::SpecPhase, 3),
+            std::slice::from_ref(&long)
+        );
         let found = database.spec(TASK).unwrap().unwrap();
         let spec = Spec {
             content: long,
