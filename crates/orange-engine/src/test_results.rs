@@ -26,6 +26,14 @@ fn staging(task: &Path, import: &str) -> PathBuf {
 
 const STAGED: &str = ".test-results-";
 
+/// Whether a task has test results, or an import of some that is not finished.
+pub(crate) fn has_results(task: &Path) -> bool {
+    let names = fs::read_dir(task).into_iter().flatten().flatten();
+    names
+        .map(|entry| entry.file_name())
+        .any(|name| name == FOLDER || name.to_str().is_some_and(|name| name.starts_with(STAGED)))
+}
+
 /// The task's own report.
 pub(crate) fn report_of(task: &Path) -> PathBuf {
     task.join(FOLDER).join(REPORT)

@@ -47,7 +47,7 @@ macro_rules! replayed {
     };
 }
 
-replayed!(answer artifact config history plan prompt reconcile reference sim_script spec task_file yaml);
+replayed!(answer artifact config history plan prompt reconcile reference sim_script spec task_file test_report yaml);
 
 const LARGE: usize = 256 * 1024;
 

@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn major_findings_and_a_rejection_ask_for_changes() {
-        let major = r#"{"severity": "major", "file": "../../etc/passwd", "line": 3, "text": "It is logged.\\nTwice."}"#;
+        let major = r#"{"severity": "major", "file": "../../etc/passwd", "line": 3, "text": "It is logged.\nTwice."}"#;
         let text = review("TASK-001", &plan(), &executed(major), &[]).unwrap();
         assert!(text.contains("## Verdict: CHANGES REQUESTED\n"), "{text}");
         assert!(

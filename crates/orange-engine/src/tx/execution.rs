@@ -22,6 +22,10 @@ use orange_sys::crash_points::crash_point;
 impl TaskTx<'_> {
     /// Journals what orange.db alone knows of the execution: a process died in between, or leaves it to whoever comes next.
     pub(crate) fn journal_execution(&mut self) -> Result<()> {
+        // A task without a plan has rows of its test results only.
+        if !self.task.has_plan() && !test_results::has_results(&self.place.path) {
+            return Ok(());
+        }
         let pending = journal::pending(self.call, &self.task);
         if pending.is_empty() {
             return Ok(());

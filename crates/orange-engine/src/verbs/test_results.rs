@@ -30,9 +30,9 @@ pub struct Imported {
 
 /// Imports a report, or that of a folder.
 pub fn import(call: &Call, place: Place, path: &Path) -> Result<Imported> {
-    let source = Source::given(path, &place.path)?;
     let mut tx = tx::lock_task(call, place)?;
     access::own_task_only(call, &tx.task, "import test results of")?;
+    let source = Source::given(path, &tx.place.path)?;
     let told = source.path().display().to_string();
     let staged = bring(&mut tx, &source, &told)?;
     Ok(Imported {

@@ -129,7 +129,7 @@ pub fn detail(
             permission_rules: NonZeroUsize::new(allow_rules::rules_for(call, task).len()),
             usage: agents::usage(call, history),
             execution: phased::phased(call, task)?,
-            test_results: test_results::of_task(call, task)?,
+            test_results: test_results::of_folder(call, task, &view.place.path)?,
             diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),
             evidence: evidence::evidence_view(call, &view),
             events: with_history.then(|| history.events.clone()),

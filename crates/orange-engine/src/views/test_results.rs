@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::{Error, IoContext, Result, err};
 use crate::store::Place;
-use crate::test_results::report_of;
+use crate::test_results::{has_results, report_of};
 use crate::views::task;
 use orange_core::task::Task;
 use orange_core::work::test_results::{FOLDER, Figures, SCREENSHOTS, TestReport, read};
@@ -54,6 +54,14 @@ pub fn of_task(call: &Call, task: &Task) -> Result<Option<TestResultsView>> {
         source: stored.source,
         problem: stored.problem,
     }))
+}
+
+/// The same of a task whose folder may have none: then orange.db is not looked at.
+pub fn of_folder(call: &Call, task: &Task, folder: &Path) -> Result<Option<TestResultsView>> {
+    match has_results(folder) {
+        true => of_task(call, task),
+        false => Ok(None),
+    }
 }
 
 /// All of it.

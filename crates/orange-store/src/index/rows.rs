@@ -410,6 +410,7 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
     transaction
         .prepare_cached("INSERT INTO lines VALUES (?1,?2,?3)")?
         .execute(params![row.over_at, number, row.line])?;
+    costs::put(transaction, number, &row.costs)?;
     if row.links.is_empty() {
         return Ok(number);
     }
@@ -418,7 +419,6 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
         let prefix = target.prefix.as_ref().map(Prefix::as_str);
         insert.execute(params![number, kind, target.project, target.number, prefix])?;
     }
-    costs::put(transaction, number, &row.costs)?;
     Ok(number)
 }
 

@@ -299,7 +299,7 @@ fn an_orange_db_of_an_older_version_is_copied_and_brought_up_to_date() {
     let path = env.home().join("orange.db");
     Connection::open(&path)
         .unwrap()
-        .execute_batch("DROP TABLE consents; DROP TABLE notifications; DROP TABLE secrets; DROP TABLE journal_seals; DROP TABLE environments; DROP TABLE permissions; DROP TABLE plans; DROP TABLE executions; DROP TABLE phases; DROP TABLE iterations; DROP TABLE gate_decisions; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 1")
+        .execute_batch("DROP TABLE consents; DROP TABLE notifications; DROP TABLE secrets; DROP TABLE journal_seals; DROP TABLE environments; DROP TABLE permissions; DROP TABLE plans; DROP TABLE executions; DROP TABLE phases; DROP TABLE iterations; DROP TABLE gate_decisions; DROP TABLE specs; DROP TABLE test_results; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 1")
         .unwrap();
     assert_eq!(env.create(["The fourth"]).key, "TASK-004");
     let number = |path: &Path, question: &str| -> u32 {

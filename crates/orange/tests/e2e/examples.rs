@@ -124,6 +124,7 @@ situations! {
     help_of_phases_that_are_over: "phases are over",
     help_of_phases_to_come: "phases to come",
     help_of_specifications: "specifications",
+    help_of_tests_that_were_run: "tests were run",
 }
 
 /// No example is left out, and no row of the tables is left over.

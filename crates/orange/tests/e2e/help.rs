@@ -29,6 +29,7 @@ fn commands_in_groups_and_topics() {
       merge           Merge a task's work into its target, and end the task
       cancel          Give a task up; its branch and its text stay
       status          Tell in one line how things stand, for a shell prompt or tmux
+      cost            Show what agents cost
       search          Find tasks by what is said in them: summaries, bodies,
                       histories, specifications, transcripts
 
@@ -43,6 +44,8 @@ fn commands_in_groups_and_topics() {
       plan            Look at the plan of a phased task and change it
       spec            Look at the specification of a phased task, or give it one
       transcript      Show what was said in an iteration of a phase
+      test-results    Look at what the tests of a task came to, and take in the
+                      report of a test run
       pause           Stop executing a task; what its agent left is committed
       resume          Go on executing a task that was paused
       retry           Try a phase again that has failed

@@ -61,7 +61,7 @@ fn the_window_shows_what_is_said_and_what_is_checked_and_peek_the_last_of_it() {
         .silent_about("worker");
     env.orange(["attach", &task.key])
         .fails_with(4)
-        .says("nobody executes it now");
+        .says("it has a window only while it is executed");
 }
 
 #[test]

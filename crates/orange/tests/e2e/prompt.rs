@@ -118,7 +118,7 @@ fn json_has_the_noun_as_its_key() {
     let text = prompt["text"].as_str().unwrap();
     assert!(text.starts_with("Your turn ended"), "{text}");
     let list = env.orange(["prompt", "list", "--json"]).ok().json();
-    assert_eq!(list["prompts"].as_array().unwrap().len(), 26);
+    assert_eq!(list["prompts"].as_array().unwrap().len(), 27);
     assert_eq!(list["unknown_files"].as_array().unwrap().len(), 0);
 }
 

@@ -42,6 +42,16 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "what became of marked tasks: `3 cancelled, 1 refused`",
     ),
     (
+        "orange-core/src/work/verdict.rs",
+        "\"blocked\"",
+        "what a judge says that does not decide",
+    ),
+    (
+        "orange-agents/src/harness/claude/mcp.rs",
+        "\"pending\"",
+        "what claude says of an MCP server",
+    ),
+    (
         "orange-fuzz/src/task_file.rs",
         "\"working\"",
         "a crate of checks for tests: any status would do",

@@ -16,6 +16,13 @@ const START_TIMEOUT: (&str, &str) = ("MCP_TIMEOUT", "120000");
 /// How the names of a server's tools begin.
 const PREFIX: &str = "mcp__";
 
+/// Its words for a server that cannot be used.
+const PROBLEMS: [(&str, &str); 3] = [
+    ("failed", "it did not start"),
+    ("needs-auth", "it wants somebody to log in"),
+    ("pending", "it had not started in time"),
+];
+
 /// What it says of a use when the server has gone.
 const GONE: &[&str] = &["Connection closed", "Not connected", "MCP error -32000"];
 
@@ -74,13 +81,10 @@ pub(super) fn hear_start(heard: &mut Heard, line: &Value, listener: &mut Listene
     let servers = line.get("mcp_servers").and_then(Value::as_array);
     for server in servers.into_iter().flatten() {
         let name = text_of(server, "name").unwrap_or_default();
-        let problem = match text_of(server, "status") {
-            Some("failed") => "it did not start",
-            Some("needs-auth") => "it wants somebody to log in",
-            Some("pending") => "it had not started in time",
-            _ => continue,
-        };
-        failed(heard, name, problem, listener);
+        let said = text_of(server, "status").unwrap_or_default();
+        if let Some((_, problem)) = PROBLEMS.iter().find(|(word, _)| *word == said) {
+            failed(heard, name, problem, listener);
+        }
     }
 }
 

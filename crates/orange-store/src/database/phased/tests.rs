@@ -455,7 +455,7 @@ fn a_database_from_before_plans_gets_the_tables_and_keeps_what_it_has() {
     let (home, mut database) = home();
     database.give_consent("shop", "h", at(0)).unwrap();
     let older = "DROP TABLE plans; DROP TABLE executions; DROP TABLE phases; DROP TABLE iterations;
-         DROP TABLE gate_decisions; DROP TABLE specs; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 5";
+         DROP TABLE gate_decisions; DROP TABLE specs; DROP TABLE test_results; DROP TABLE claims; DROP TABLE unjournalled; PRAGMA user_version = 5";
     database.connection.execute_batch(older).unwrap();
     drop(database);
     let mut database = Database::open(home.path()).unwrap();
