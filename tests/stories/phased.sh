@@ -1,5 +1,6 @@
 #!/bin/sh
-# The story of a plan: a small task is executed phase by phase, killed, resumed, skipped, rewound and merged, and every token that its
+# The story of two plans. A small task is executed phase by phase, killed, resumed, rewound, skipped and merged. A medium one is specified
+# and judged, waits at a gate through a restart of everything, is sent back by its review, rewound and merged. Every token that an
 # agent used is counted once.
 #
 #   sh tests/stories/phased.sh            (uses target/debug/orange; ORANGE=… for another)
@@ -18,12 +19,19 @@ tidy() {
 export ORANGE_TMUX_SERVER="$stage/tmux"
 
 
+# The task that is told of.
+task=TASK-001
+
 # figure PATH: a figure of the task's execution, as --json has it.
-figure() { orange task show TASK-001 --json | jq -r ".task.execution$1"; }
+figure() { orange task show "$task" --json | jq -r ".task.execution$1"; }
 
 status_of() { orange task show "$1" --json | jq -r .task.status; }
 is() { [ "$(figure "$1")" = "$2" ]; }
-stands() { [ "$(status_of TASK-001)" = "$1" ]; }
+stands() { [ "$(status_of "$task")" = "$1" ]; }
+
+# The sum of what agents wrote down in a file, and what is counted of it: tokens in, out, cached, and the cost in 1/10000 $.
+told() { awk '{ i += $1; o += $2; c += $3; m += $4 } END { print i, o, c, m }' "$1"; }
+counted() { figure ' | [.tokens.input_tokens, .tokens.output_tokens, .tokens.cache_read_input_tokens, (.cost.total_cost_usd * 10000 | round)] | join(" ")'; }
 
 # hold WHAT COMMAND…: it becomes so, sooner or later.
 hold() {
@@ -160,11 +168,8 @@ check "test was left out" is .phases.test.status skipped
 
 step "What it cost: what the agent told, turn by turn, once each"
 
-told=$(awk '{ i += $1; o += $2; c += $3; m += $4 } END { print i, o, c, m }' "$stage/used")
-counted="$(figure .tokens.input_tokens) $(figure .tokens.output_tokens) $(figure .tokens.cache_read_input_tokens)"
-counted="$counted $(figure '.cost.total_cost_usd * 10000 | round')"
-printf '  told:    %s\n  counted: %s\n' "$told" "$counted"
-check "the sum is what the agent told" same "$counted" "$told"
+printf '  told:    %s\n  counted: %s\n' "$(told "$stage/used")" "$(counted)"
+check "the sum is what the agent told" same "$(counted)" "$(told "$stage/used")"
 
 step "Merged like any other task"
 
@@ -174,5 +179,130 @@ check "the tea is on main" git cat-file -e main:tea.txt
 check "what was broken is not" sh -c '! git cat-file -e main:broken 2>/dev/null'
 run "orange ls --all"
 expect "finished"
+
+# ---------------------------------------------------------------------------------------------------------------
+
+step "A medium task: its specification is judged before anybody implements it"
+
+cat >"$stage/medium.yaml" <<YAML
+executor spec iteration 1:
+  - use: {input: 500, output: 50, cost: 0.005}
+  - run: echo 500 50 0 50 >>$stage/used-2
+  - answer: complete
+    summary: what black tea costs
+    artifact: |
+      ## Problem Statement
+      Nobody knows what black tea costs.
+
+executor spec:
+  - use: {input: 600, output: 60, cost: 0.006}
+  - run: echo 600 60 0 60 >>$stage/used-2
+  - answer: complete
+    summary: what black tea costs, and how it is seen
+    artifact: |
+      ## Problem Statement
+      Nobody knows what black tea costs.
+
+      ## Success Criteria
+      - [ ] tea.txt has a price for it
+
+      ## Scope
+      The price list.
+
+      ## Technical Approach
+      A line more.
+
+judge:
+  - use: {input: 90, output: 9, cost: 0.0009}
+  - run: echo 90 9 0 9 >>$stage/used-2
+  - say: '{{"decision": "approved", "reason": "it can be checked"}}'
+
+executor implement:
+  - append: tea.txt
+    text: "black tea 3\n"
+  - use: {input: 1000, output: 100, cost: 0.01}
+  - run: echo 1000 100 0 100 >>$stage/used-2
+  - answer: complete
+    summary: black tea has a price
+
+executor review attempt 1:
+  - write: reviewed.txt
+    text: "the reviewer was here\n"
+  - use: {input: 70, output: 7, cost: 0.0007}
+  - run: echo 70 7 0 7 >>$stage/used-2
+  - answer: complete
+    summary: the price is wrong
+    findings:
+      - {severity: major, file: tea.txt, line: 2, text: Black tea costs 5.}
+      - {severity: minor, file: tea.txt, text: The list is not sorted.}
+
+executor review:
+  - use: {input: 80, output: 8, cost: 0.0008}
+  - run: echo 80 8 0 8 >>$stage/used-2
+  - answer: complete
+    summary: nothing is left to say
+
+executor test:
+  - use: {input: 40, output: 4, cache_read: 5, cost: 0.0004}
+  - run: echo 40 4 5 4 >>$stage/used-2
+  - answer: complete
+    summary: the price is there
+YAML
+task=TASK-002
+run "orange new 'Sell black tea' --workflow phased --weight medium --gate implement=human --harness sim:$stage/medium.yaml --review-harness sim:$stage/medium.yaml"
+run "orange run TASK-002"
+hold "implement waits for a person" stands blocked
+run "orange spec show TASK-002"
+expect "## Success Criteria"
+check "the first specification was not whole, which its agent was told" is .phases.spec.iterations 2
+run "orange transcript TASK-002 --phase spec --iteration 2 | grep -A 4 'did not pass'"
+expect "spec_complete did not pass"
+check "a judge has approved it" same "$(figure '.gates[0] | [.phase, .gate_type, .approved] | join(" ")')" "spec ai true"
+run "orange why TASK-002"
+expect "waits at a phase gate"
+expect "orange approve TASK-002"
+
+step "Everything is restarted while it waits. Then a person approves"
+
+run "tmux -S ~/tmux kill-server; true"
+run "orange watch --once"
+check "it waits as before" stands blocked
+check "no slot is held" same "$(orange workspace list | grep -c 'free')" 2
+run "orange approve TASK-002 --reason 'as I wanted it'"
+
+step "Its review finds something that has to be changed, and implementing begins again"
+
+hold "implement has an attempt more, and waits again" sh -c "[ \"\$(orange task show TASK-002 --json | jq -r .task.execution.phases.implement.attempt,.task.status | tr '\\n' ' ')\" = '2 blocked ' ]"
+run "cat '$(orange task path TASK-002 --task)/review.md'"
+expect "## Verdict: CHANGES REQUESTED"
+expect "Black tea costs 5."
+check "what the reviewer wrote is not on the branch" sh -c "! git cat-file -e orange/TASK-002-sell-black-tea:reviewed.txt 2>/dev/null"
+run "orange rescue list TASK-002"
+expect "1 file"
+check "its agent was told of it" contains \
+	"$(orange task path TASK-002 --task)/transcripts/02-implement-002.md" "Black tea costs 5."
+run "orange approve TASK-002"
+hold "the task is completed" stands completed
+run "orange show TASK-002"
+expect "completed"
+
+step "A rewind of its test, and what all of it cost"
+
+run "orange rewind TASK-002 --to test"
+run "orange run TASK-002"
+hold "the task is completed again" stands completed
+check "test ran twice" is .phases.test.iterations 2
+run "orange cost --by phase"
+expect "implement"
+expect "spec"
+run "orange cost --by task"
+printf '  told:    %s\n  counted: %s\n' "$(told "$stage/used-2")" "$(counted)"
+check "the sum is what the agents told, judges included" same "$(counted)" "$(told "$stage/used-2")"
+
+step "Merged, with a person's word"
+
+run "orange merge TASK-002"
+expect "merged into main as"
+check "both kinds of tea are on main" same "$(git show main:tea.txt | grep -c tea)" 3
 
 printf '\nThat was the story: %s steps, every one of them checked.\n' "$steps"

@@ -1,14 +1,18 @@
 //! Phased tasks that real agents execute without a terminal: from nothing to merged, with a kill of the executor in between.
 
 use crate::env::TestTask;
-use crate::model::{say, shell};
+use crate::model::{Step, say, shell};
 use crate::models::{asked, effort, models, wire, words};
 use crate::shown::shown;
 use crate::world::World;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+const SPEC: &str = "in phase spec of its plan";
 const IMPLEMENT: &str = "in phase implement of its plan";
+const REVIEW: &str = "in phase review of its plan";
 const TEST: &str = "in phase test of its plan";
+const JUDGE_OF_SPEC: &str = "You judge phase spec";
+const JUDGE_OF_REVIEW: &str = "You judge phase review";
 
 fn executed(env: &World, task: &TestTask) -> Value {
     env.show(task)["execution"].clone()
@@ -108,6 +112,123 @@ fn executes_a_small_task(harness: &str) {
     assert_eq!(text.lines().next(), Some("hello"));
     env.assert_settings_untouched();
     shown(harness, "phased");
+}
+
+fn complete(summary: &str, more: Value) -> Step {
+    let mut answer = json!({"status": "complete", "summary": summary});
+    let fields = answer.as_object_mut().unwrap();
+    fields.extend(more.as_object().unwrap().clone());
+    say(&format!("Done.\n{answer}"))
+}
+
+fn approves(reason: &str) -> [Step; 1] {
+    [say(
+        &json!({"decision": "approved", "reason": reason}).to_string()
+    )]
+}
+
+/// A specification that is judged, a person's gate, a review that sends the work back once, a test and a merge.
+fn executes_a_medium_task(harness: &str) {
+    let env = World::new();
+    let spec = "## Problem Statement\nNobody greets.\n\n## Success Criteria\n- [ ] it greets\n\n## Scope\nOne file.\n\n## Technical Approach\nWrite it.\n";
+    env.model
+        .when(SPEC, [complete("one file", json!({"artifact": spec}))]);
+    env.model.when(JUDGE_OF_SPEC, approves("it can be checked"));
+    env.model.when(
+        IMPLEMENT,
+        [
+            shell("echo helo > greeting.txt"),
+            complete("it greets", json!({})),
+        ],
+    );
+    let finding =
+        json!({"severity": "major", "file": "greeting.txt", "line": 1, "text": "It says helo."});
+    env.model.when(
+        REVIEW,
+        [
+            shell("echo reviewed > reviewed.txt"),
+            complete("a mistake", json!({"findings": [finding]})),
+        ],
+    );
+    env.model.when(TEST, [complete("it was tried", json!({}))]);
+    let new = [
+        "Greet the user",
+        "--workflow",
+        "phased",
+        "--weight",
+        "medium",
+    ];
+    let options = ["--harness", harness, "--review-harness", harness];
+    let task = env.create([&new[..], &options, &["--gate", "implement=human"]].concat());
+    let at_gate = |attempt: u64| {
+        env.until(&format!("attempt {attempt} of implement waits"), || {
+            let shown = env.show(&task);
+            let implement = &shown["execution"]["phases"]["implement"];
+            shown["status"] == "blocked" && implement["attempt"] == attempt
+        });
+    };
+    env.orange(["run", &task.key]).ok();
+    at_gate(1);
+    // The judge sees what the phase made.
+    let asked = asked(&env, JUDGE_OF_SPEC);
+    let texts = asked.iter().flat_map(|request| request.texts());
+    assert!(
+        texts
+            .into_iter()
+            .any(|text| text.contains("Nobody greets."))
+    );
+    env.orange(["approve", &task.key]).ok();
+    at_gate(2);
+    let review = std::fs::read_to_string(task.folder.join("review.md")).unwrap();
+    assert!(
+        review.contains("## Verdict: CHANGES REQUESTED") && review.contains("It says helo."),
+        "{review}"
+    );
+    env.model
+        .when(REVIEW, [complete("nothing is left", json!({}))]);
+    env.model
+        .when(JUDGE_OF_REVIEW, approves("there are no findings"));
+    env.orange(["approve", &task.key]).ok();
+    env.until_status(&task, "completed");
+    let execution = executed(&env, &task);
+    let gates = execution["gates"].as_array().unwrap().iter();
+    let gates: Vec<String> = gates
+        .map(|gate| {
+            format!(
+                "{} {} {}",
+                gate["phase"].as_str().unwrap(),
+                gate["gate_type"].as_str().unwrap(),
+                gate["approved"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        gates,
+        [
+            "spec ai true",
+            "implement human true",
+            "implement human true",
+            "review ai true"
+        ]
+    );
+    env.orange(["merge", &task.key]).ok();
+    env.until_status(&task, "finished");
+    let files = env.git(&env.shop(), &["ls-tree", "--name-only", "main"]);
+    assert!(
+        files.contains("greeting.txt") && !files.contains("reviewed.txt"),
+        "{files}"
+    );
+    env.assert_settings_untouched();
+}
+
+#[test]
+fn claude_is_judged_and_sent_back_by_its_review() {
+    executes_a_medium_task("claude");
+}
+
+#[test]
+fn pi_is_judged_and_sent_back_by_its_review() {
+    executes_a_medium_task("pi");
 }
 
 #[test]

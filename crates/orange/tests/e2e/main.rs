@@ -110,6 +110,7 @@ mod phased_specs;
 mod phased_table;
 mod phased_transcripts;
 mod phased_ui_testing;
+mod phased_weights;
 mod phased_window;
 mod pool;
 mod pool_stress;
