@@ -8,12 +8,15 @@ mod stage;
 
 use crate::error::{IoContext, Result, err};
 use crate::store::make_folder;
+use beneath::{Found, open_beneath, open_folder};
 use orange_core::work::test_results::{FOLDER, REPORT, SCREENSHOTS};
 pub(crate) use place::{drop_leftovers, is_staged, place};
 use sha2::{Digest, Sha256};
+use stage::LONGEST_REPORT;
 pub(crate) use stage::{Source, Staged, stage};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The report of Playwright itself, when an agent left it in the place of ours.
@@ -54,17 +57,20 @@ pub(crate) fn make_screenshots_folder(task: &Path) -> Result<PathBuf> {
     Ok(screenshots)
 }
 
-/// The digest of the task's own report; None: there is none, or it is no file.
+/// What tells the task's own report from another one; None: there is none, or it is no file. Of one that is too long to be a report
+/// it is not its text.
 pub(crate) fn digest_of_report(task: &Path) -> Result<Option<String>> {
     let path = report_of(task);
-    match fs::symlink_metadata(&path) {
-        Ok(about) if about.is_file() => {}
-        Ok(_) => return Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).doing("read", &path),
+    let found = open_folder(task).and_then(|folder| open_beneath(folder, &[FOLDER, REPORT]));
+    let file = match found.doing("read", &path)? {
+        Found::File(file) => file,
+        Found::Other(_) | Found::Nothing => return Ok(None),
+    };
+    let about = file.metadata().doing("read", &path)?;
+    if about.len() > LONGEST_REPORT {
+        return Ok(Some(format!("{} bytes of {}", about.len(), about.mtime())));
     }
-    let file = File::open(&path).doing("read", &path)?;
-    let mut digesting = Digesting::of(file);
+    let mut digesting = Digesting::of(file.take(LONGEST_REPORT));
     io::copy(&mut digesting, &mut io::sink()).doing("read", &path)?;
     Ok(Some(digesting.digest()))
 }

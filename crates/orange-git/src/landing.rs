@@ -115,6 +115,25 @@ pub struct Swap<'a> {
 impl Swap<'_> {
     /// `alive` is locked as long as git is at it.
     pub fn make(&self, repository: &Path, alive: &File) -> Result<Moved> {
+        self.swap(repository, alive, |reference| {
+            has_arrived(repository, reference, self.to)
+        })
+    }
+
+    /// The same for a move backwards: there a branch that has not moved is beyond its target too.
+    pub fn make_backwards(&self, repository: &Path, alive: &File) -> Result<Moved> {
+        self.swap(repository, alive, |reference| {
+            let now = super::commit_of(repository, reference)?;
+            Ok(now.as_deref() == Some(self.to))
+        })
+    }
+
+    fn swap(
+        &self,
+        repository: &Path,
+        alive: &File,
+        has_moved: impl FnOnce(&str) -> Result<bool>,
+    ) -> Result<Moved> {
         let reference = format!("refs/heads/{}", self.branch);
         let said = super::past_locks(|| {
             Git::at(repository)
@@ -124,7 +143,7 @@ impl Swap<'_> {
                 .holding(alive)?
                 .run()
         })?;
-        if said.success || has_arrived(repository, &reference, self.to)? {
+        if said.success || has_moved(&reference)? {
             return Ok(Moved::Yes);
         }
         let now = super::commit_of(repository, &reference)?;

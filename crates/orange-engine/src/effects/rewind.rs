@@ -3,19 +3,21 @@
 use crate::call::{self, Call};
 use crate::effects::merge::moving::landing_lock;
 use crate::error::{Result, err};
-use crate::execution;
-use crate::facts;
 use crate::git::landing::{self, Checkout, Moved, Swap};
 use crate::git::{commits_ahead, short};
 use crate::projects::Project;
 use crate::rescue::branch::{OldBranch, save_branch};
 use crate::tx::TaskTx;
+use crate::{execution, facts, field_checks};
 use orange_core::history::payload::TaskRewound;
 use orange_core::history::{Event, Payload};
-use orange_core::task::Task;
+use orange_core::machine;
+use orange_core::task::{Field, FieldMap, Task};
 use orange_core::work::execution::Rewinding;
+use orange_core::workflow::Actor;
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
+use serde_json::Value;
 
 /// Saves what the branch holds, so that it can be moved. Refused where a person has it checked out.
 pub(crate) fn save(
@@ -26,18 +28,7 @@ pub(crate) fn save(
     phase: &str,
 ) -> Result<Rewinding> {
     let branch = &task.branch;
-    match landing::checkout_of(&project.path, branch)? {
-        Checkout::Nowhere => {}
-        Checkout::At(place) => {
-            return Err(err!(
-                ConditionUnmet,
-                "{branch} is checked out at {}, so it is not moved",
-                place.display()
-            )
-            .hint("switch that worktree to another branch first"));
-        }
-        Checkout::Busy(why) => return Err(err!(ConditionUnmet, "{branch} is not moved: {why}")),
-    }
+    must_be_movable(project, branch)?;
     let commits = commits_ahead(&project.path, from, to)?.unwrap_or_default();
     let saved = save_branch(&OldBranch {
         repository: &project.path,
@@ -58,18 +49,34 @@ pub(crate) fn save(
     })
 }
 
+/// Refuses a branch that somebody has checked out: its files would not be those of the branch any more.
+fn must_be_movable(project: &Project, branch: &str) -> Result<()> {
+    match landing::checkout_of(&project.path, branch)? {
+        Checkout::Nowhere => Ok(()),
+        Checkout::At(place) => Err(err!(
+            ConditionUnmet,
+            "{branch} is checked out at {}, so it is not moved",
+            place.display()
+        )
+        .hint("switch that worktree to another branch first")),
+        Checkout::Busy(why) => Err(err!(ConditionUnmet, "{branch} is not moved: {why}")),
+    }
+}
+
 /// Moves the branch back, if it is where it was saved.
 pub(crate) fn move_branch(call: &Call, task: &Task, rewinding: &Rewinding) -> Result<()> {
     let branch = &task.branch;
     let project = call::registered(call, &task.project)?;
     let alive = landing_lock(call, &project.name)?;
+    // After a kill a person may have looked at it meanwhile.
+    must_be_movable(&project, branch)?;
     let swap = Swap {
         branch,
         from: &rewinding.from,
         to: &rewinding.to,
         why: "orange: rewind",
     };
-    match swap.make(&project.path, &alive)? {
+    match swap.make_backwards(&project.path, &alive)? {
         Moved::Yes => {}
         Moved::Overtaken => {
             return Err(err!(Conflict, "{branch} has moved meanwhile")
@@ -96,6 +103,15 @@ pub(crate) fn event(call: &Call, phase: &str, head: Option<&str>, rescue: Option
     Event::of(Payload::TaskRewound(rewound), call.now())
 }
 
+/// That a task which is not started goes on by itself no more.
+pub(crate) fn withdrawn(call: &Call, task: &Task) -> Result<Option<Event>> {
+    let withdrawn = (Field::QueuedAt.name().to_owned(), Value::Null);
+    let change = FieldMap::from_iter([withdrawn]);
+    let event = machine::update(task, change, Actor::Engine, call.now());
+    let event = event.map_err(field_checks::bad_value)?;
+    Ok(event.map(|event| event.because("rewound: it starts by itself no more")))
+}
+
 impl TaskTx<'_> {
     /// Finishes a rewind whose process died after it had stored what it does.
     pub(crate) fn finish_rewind(&mut self) -> Result<()> {
@@ -119,6 +135,10 @@ impl TaskTx<'_> {
             let (phase, rescue) = (&rewinding.phase, Some(rewinding.rescue.as_str()));
             let event = event(call, phase, head.as_deref(), rescue);
             self.note(vec![event.by(&rewinding.by)])?;
+        }
+        if self.task.queued_at.is_some() {
+            let withdrawn = withdrawn(call, &self.task)?;
+            self.note(withdrawn.into_iter().collect())?;
         }
         execution::store(call, &self.task, &execution)
     }

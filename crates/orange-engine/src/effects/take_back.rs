@@ -99,7 +99,7 @@ fn move_branch(call: &Call, project: &Project, branch: &str, tip: &str, base: &s
         to: base,
         why: "orange: changes of a review taken back",
     };
-    match swap.make(&project.path, &alive)? {
+    match swap.make_backwards(&project.path, &alive)? {
         Moved::Yes => Ok(()),
         Moved::Overtaken => Err(err!(Conflict, "{branch} has moved meanwhile")),
         Moved::Refused(why) | Moved::Failed(why) => {

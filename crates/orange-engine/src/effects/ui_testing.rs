@@ -41,7 +41,9 @@ pub(crate) fn equip(
     }
     // A plan that says more of it than the name means its own.
     let is_own = named.is_some_and(|server| !server.command.is_empty() || server.url.is_some());
-    if is_own || !(is_tested || named.is_some()) || !harness.adapter.takes_mcp_servers() {
+    // Where nothing of a user interface is to be tested, a plan, which may be the repository's, starts no program of the user's.
+    let is_wanted = is_tested || named.is_some() && task.requires_ui_testing;
+    if is_own || !is_wanted || !harness.adapter.takes_mcp_servers() {
         return Ok(());
     }
     let command = settings::config(call)?.mcp.playwright.clone();

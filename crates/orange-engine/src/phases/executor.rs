@@ -205,6 +205,9 @@ fn steps(this: &mut Executor<'_>) -> Result<End> {
             return Ok(this.interrupted());
         }
         let execution = execution::execution(this.call, &this.task)?;
+        if !this.gates_are_current(&execution)? {
+            return Ok(this.interrupted());
+        }
         let step = next_step(&this.plan, &execution, &this.rules.core);
         tracing::debug!(?step, "next step of the execution");
         if step.costs()
@@ -256,6 +259,25 @@ impl Executor<'_> {
             return rules_commit::rules_commit(self.call, &project, &self.task).map(Some);
         }
         git::commit_of(&self.slot, "HEAD")
+    }
+
+    /// Reads the gates again before a decision about a phase: a person may have made one stricter since the executor began. False
+    /// once this process is to stop.
+    fn gates_are_current(&mut self, execution: &Execution) -> Result<bool> {
+        let step = next_step(&self.plan, execution, &self.rules.core);
+        if !matches!(
+            step,
+            Step::Advance { .. } | Step::Judge(_) | Step::Decide { .. }
+        ) {
+            return Ok(true);
+        }
+        if !self.journal()? {
+            return Ok(false);
+        }
+        self.rules.core.gates = rules::of(&self.call.anew(), &self.task, &self.plan)?
+            .core
+            .gates;
+        Ok(true)
     }
 
     pub(super) fn store(&self, execution: &Execution) -> Result<()> {

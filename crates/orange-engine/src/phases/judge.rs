@@ -3,7 +3,7 @@
 
 use crate::effects::executor::harness_of_judge;
 use crate::effects::{spoken, start_agent};
-use crate::error::{IoContext, Result, err};
+use crate::error::{IoContext, Result};
 use crate::execution;
 use crate::headless::{Request, TurnExtras};
 use crate::phases::after_turn;
@@ -58,17 +58,7 @@ pub(super) fn ask(
         transcript: Some(transcript.name()),
         ..Iteration::default()
     };
-    if !execution.open(&this.plan, iteration.clone())
-        || !this.call.with_database(|database| {
-            database.open_iteration(&this.task.id, &iteration, &execution)
-        })?
-    {
-        let (number, phase) = (wanted.iteration, &wanted.phase);
-        return Err(err!(
-            Busy,
-            "iteration {number} of {phase} was begun by another executor"
-        ));
-    }
+    turn::open(this, &mut execution, &iteration)?;
     crash_point("judge.opened");
     if !this.journal()? {
         return Ok(Some(this.interrupted()));

@@ -78,17 +78,7 @@ pub(super) fn take(
         base,
         ..Iteration::default()
     };
-    if !execution.open(&this.plan, iteration.clone())
-        || !this.call.with_database(|database| {
-            database.open_iteration(&this.task.id, &iteration, &execution)
-        })?
-    {
-        let (number, phase) = (wanted.iteration, &wanted.phase);
-        return Err(err!(
-            Busy,
-            "iteration {number} of {phase} was begun by another executor"
-        ));
-    }
+    open(this, &mut execution, &iteration)?;
     crash_point("execution.opened");
     if !this.journal()? {
         return Ok(Some(this.interrupted()));
@@ -124,6 +114,26 @@ pub(super) fn take(
     ui_testing::note_failed_servers(this, &iteration, &failed_servers)?;
     ui_testing::take_in_report(this, &phase)?;
     Ok(end)
+}
+
+/// Stores that an iteration begins, before anything else of it happens.
+pub(super) fn open(
+    this: &Executor<'_>,
+    execution: &mut Execution,
+    iteration: &Iteration,
+) -> Result<()> {
+    let opened = execution.open(&this.plan, iteration.clone())
+        && this.call.with_database(|database| {
+            database.open_iteration(&this.task.id, iteration, execution)
+        })?;
+    if opened {
+        return Ok(());
+    }
+    let (number, phase) = (iteration.iteration, &iteration.phase);
+    Err(err!(
+        Busy,
+        "iteration {number} of {phase} was begun by another executor"
+    ))
 }
 
 pub(super) fn keep(this: &Executor<'_>, iteration: &Iteration) -> Result<()> {

@@ -15,7 +15,7 @@ use orange_core::work::plan::{PhaseKind, PlannedPhase};
 /// How a judge's answer has to look.
 const ANSWER: &str = r#"End your message with one JSON object, and nothing after it:
 {"decision": …, "reason": "what decided it, in a few sentences"}
-`decision` is one of "approved", "rejected" and "blocked"."#;
+`decision` is one of "approved", "rejected" and "blocked". The object stands on lines of its own, and no other one of that kind is in your message."#;
 
 /// So much of the diff is shown.
 const LONGEST_DIFF: usize = 80 * 1024;
@@ -42,7 +42,8 @@ pub(crate) fn prompt(
         phase: phase.name.clone(),
         criteria: criteria(phase),
         answer: ANSWER.to_owned(),
-        context: marks.around("What the person who created the task says", &context),
+        summary: marks.around("What the task is about", &this.task.summary),
+        context: marks.around("The context of the task, as its file has it now", &context),
         spec: marks.around("The specification", &spec),
         output: marks.around(
             &format!(

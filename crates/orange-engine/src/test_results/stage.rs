@@ -11,12 +11,12 @@ use orange_core::work::test_results::{
 };
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Take, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A report is not longer, nor do the files that it names hold more.
-const LONGEST_REPORT: u64 = 256 * 1024 * 1024;
+pub(super) const LONGEST_REPORT: u64 = 256 * 1024 * 1024;
 const LARGEST_FILES: u64 = 1024 * 1024 * 1024;
 
 /// What a report in a folder may be called, where that is not `report.json`.
@@ -176,7 +176,9 @@ fn try_stage(folder: &Path, source: &Source, owned: &BTreeSet<String>) -> Result
     let report = folder.join(REPORT);
     if parsed.form == Form::Own {
         // As it is, with what this version does not know.
-        fs::copy(&source.report, &report).doing("copy", &source.report)?;
+        let mut given = open_report(&source.report)?;
+        let mut own = File::create(&report).doing("create", &report)?;
+        io::copy(&mut given, &mut own).doing("copy", &source.report)?;
     } else {
         for test in parsed
             .report
@@ -221,8 +223,8 @@ fn sync(path: &Path) -> Result<()> {
     file.sync_all().doing("sync", path)
 }
 
-/// A report and the digest of its file.
-fn parse(path: &Path) -> Result<(Parsed, String)> {
+/// The file of a report, which is no link and not too long.
+fn open_report(path: &Path) -> Result<Take<File>> {
     let parent = private::folder_of(path);
     let name = path.file_name().and_then(|name| name.to_str());
     let folder = open_folder(parent).doing("open", parent)?;
@@ -236,8 +238,13 @@ fn parse(path: &Path) -> Result<(Parsed, String)> {
         return Err(refused(path, "it is larger than 256 MiB"));
     }
     // Somebody may go on writing it.
-    let mut digesting =
-        Digesting::of(BufReader::with_capacity(256 * 1024, file).take(LONGEST_REPORT));
+    Ok(file.take(LONGEST_REPORT))
+}
+
+/// A report and the digest of its file.
+fn parse(path: &Path) -> Result<(Parsed, String)> {
+    let file = open_report(path)?;
+    let mut digesting = Digesting::of(BufReader::with_capacity(256 * 1024, file));
     let parsed = read(BufReader::new(&mut digesting));
     let parsed = parsed.map_err(|error| refused(path, &error.to_string()).because(error))?;
     Ok((parsed, digesting.digest()))

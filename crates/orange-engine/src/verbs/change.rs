@@ -273,6 +273,8 @@ fn may_change(call: &Call, task: &Task, change: &Change) -> Result<()> {
                 return Err(err!(NotAllowed, "{} agent may not change the branch", with_article(role.as_str()))
                     .hint("its executor commits what is left in the workspace, on the task's own branch; stay there, or ask a person"));
             }
+            // A judge reads it as what the work is to be.
+            Edit::Set(Field::Summary, _) if *role == Role::Executor => &Field::Summary,
             Edit::Branch(_) | Edit::Set(Field::Summary, _) => continue,
             Edit::Gate(..) => &Field::Gates,
             Edit::Set(field, _)

@@ -158,6 +158,7 @@ const INDEXES: &[(&str, &str)] = &[
     ),
     ("idx_run_costs_task", "run_costs(task)"),
     ("idx_run_costs_at", "run_costs(at)"),
+    ("idx_run_costs_open", "run_costs(at) WHERE is_open"),
     ("idx_links_task", "links(task)"),
     (
         "idx_links_cancelled",

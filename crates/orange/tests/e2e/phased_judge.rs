@@ -33,7 +33,10 @@ fn gates(env: &Agents, task: &TestTask) -> Vec<Value> {
 const APPROVES: &str = "\
 judge implement:
   - use: {input: 50, output: 5, cost: 0.005}
-  - say: 'It is whole. {{\"decision\": \"approved\", \"reason\": \"it does what is asked\"}} That is all.'
+  - say: |
+      It is whole.
+      {{\"decision\": \"approved\", \"reason\": \"it does what is asked\"}}
+      That is all.
 ";
 
 #[test]
@@ -142,7 +145,7 @@ fn what_a_judge_does_not_decide_is_left_to_a_person() {
         ),
         ("  - end turn", "it gave no decision that can be read"),
         (
-            "  - say: '{{\"decision\": \"approved\"}} {{\"decision\": \"rejected\"}}'",
+            "  - say: |\n      {{\"decision\": \"approved\"}}\n      {{\"decision\": \"rejected\"}}",
             "it gave two decisions, approved and rejected",
         ),
         (

@@ -8,7 +8,7 @@ const CHECKS: &str = "\
 verify:
   command: 'true'
   lint: 'true'
-  coverage: echo 'covered: 91%'
+  coverage: 'echo 91%'
 ";
 
 #[test]

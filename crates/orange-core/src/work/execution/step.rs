@@ -158,8 +158,10 @@ impl Execution {
             .answer
             .as_ref()
             .is_some_and(|answer| answer.status == AnswerStatus::Blocked);
-        let is_current =
-            plan.phase(&turn.phase).is_some() && self.attempt(&turn.phase) == turn.attempt;
+        // A phase that a person has left out meanwhile is over, whatever its turn came to.
+        let is_current = plan.phase(&turn.phase).is_some()
+            && self.attempt(&turn.phase) == turn.attempt
+            && !self.status(&turn.phase).is_over();
         Some(if has_result && !asks && is_current && !turn.checked {
             Step::Check { iteration }
         } else {

@@ -9,15 +9,14 @@ use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
 use crate::verbs::phased::{is_phased, not_here};
-use crate::{effects, execution, facts, field_checks};
+use crate::{effects, execution, facts};
 use orange_core::history::Event;
-use orange_core::machine::{self, Move};
-use orange_core::task::{Field, FieldMap, Task};
+use orange_core::machine::Move;
+use orange_core::task::Task;
 use orange_core::work::execution::Execution;
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Trigger};
 use orange_sys::crash_points::crash_point;
-use serde_json::Value;
 
 /// Where a task is to go back to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,13 +133,7 @@ fn events(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     let mut events = Vec::new();
     match Move::on(task, Trigger::REWIND) {
         Some(wish) => events.push(tx.decide_as(Actor::Human, wish)?),
-        None => {
-            let withdrawn = (Field::QueuedAt.name().to_owned(), Value::Null);
-            let change = FieldMap::from_iter([withdrawn]);
-            let event = machine::update(task, change, Actor::Engine, call.now());
-            let event = event.map_err(field_checks::bad_value)?;
-            events.extend(event.map(|event| event.because("rewound: it starts by itself no more")));
-        }
+        None => events.extend(effects::rewind::withdrawn(call, task)?),
     }
     Ok(events)
 }

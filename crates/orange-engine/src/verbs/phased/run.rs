@@ -11,6 +11,7 @@ use crate::verbs::phased::{is_phased, not_here, said};
 use crate::verbs::start::{self, StartOutcome};
 use orange_core::machine::Move;
 use orange_core::task::Task;
+use orange_core::work::execution::Execution;
 use orange_core::workflow::{Actor, Trigger};
 
 /// How a task is to be run.
@@ -46,6 +47,8 @@ pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<St
     let mut tx = tx::lock_task(call, place.clone())?;
     is_phased(&tx.task)?;
     if Move::on(&tx.task, again.trigger()).is_some() || !tx.task.has_started() {
+        // What is wrong is said before anything changes.
+        with_phase(call, &tx.task, wish)?;
         execution::force_budget(call, &tx.task, wish.force)?;
         tx.journal_execution()?;
     }
@@ -88,11 +91,19 @@ pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<St
 
 /// Notes which phase is to run alone, or that all are.
 fn choose_phase(call: &Call, task: &Task, wish: &RunWish) -> Result<()> {
+    match with_phase(call, task, wish)? {
+        Some(chosen) => execution::store(call, task, &chosen),
+        None => Ok(()),
+    }
+}
+
+/// The execution with the phase that is to run alone; None: nothing changes.
+fn with_phase(call: &Call, task: &Task, wish: &RunWish) -> Result<Option<Execution>> {
     let Some(plan) = execution::plan(call, task)? else {
-        return match &wish.phase {
-            Some(_) => execution::required_plan(call, task).map(drop),
-            None => Ok(()),
-        };
+        if wish.phase.is_some() {
+            execution::required_plan(call, task)?;
+        }
+        return Ok(None);
     };
     let execution = execution::execution(call, task)?;
     let chosen = execution
@@ -106,8 +117,5 @@ fn choose_phase(call: &Call, task: &Task, wish: &RunWish) -> Result<()> {
             task.label()
         )
     })?;
-    if chosen == execution {
-        return Ok(());
-    }
-    execution::store(call, task, &chosen)
+    Ok((chosen != execution).then_some(chosen))
 }
