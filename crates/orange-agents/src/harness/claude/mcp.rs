@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-/// How long it waits for a server to start, in milliseconds; its own half a minute is too short for one that is downloaded first.
-const START_TIMEOUT: (&str, &str) = ("MCP_TIMEOUT", "120000");
+/// What a turn with servers needs besides. Its own half a minute is too short for a server that is downloaded first; and it names the
+/// tools of servers without saying what they are for, unless it is told to say all of it.
+const ENVIRONMENT: [(&str, &str); 2] = [("MCP_TIMEOUT", "120000"), ("ENABLE_TOOL_SEARCH", "false")];
 
 /// How the names of a server's tools begin.
 const PREFIX: &str = "mcp__";
@@ -70,10 +71,10 @@ fn servers_argument(servers: &[McpServer], file: &Path) -> Result<Option<String>
 pub(super) fn environment(
     extras: &TurnExtras,
     given: &BTreeMap<String, String>,
-) -> Option<(String, String)> {
-    let (name, value) = START_TIMEOUT;
-    let is_wanted = !extras.mcp_servers.is_empty() && !given.contains_key(name);
-    is_wanted.then(|| (name.to_owned(), value.to_owned()))
+) -> impl Iterator<Item = (String, String)> {
+    let is_wanted = |name: &str| !extras.mcp_servers.is_empty() && !given.contains_key(name);
+    let wanted = ENVIRONMENT.iter().filter(move |(name, _)| is_wanted(name));
+    wanted.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 /// Its first line says of each server whether it has started.
@@ -197,11 +198,19 @@ mod tests {
         assert_eq!(allowed, "--allowedTools=mcp__playwright");
         assert_eq!(folder, "--add-dir=/a b");
         let own = BTreeMap::from([("MCP_TIMEOUT".to_owned(), "5".to_owned())]);
-        assert_eq!(environment(&extras, &own), None);
-        assert!(environment(&extras, &BTreeMap::new()).is_some());
+        let names = |extras: &TurnExtras, own: &BTreeMap<String, String>| {
+            environment(extras, own)
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(&extras, &own), ["ENABLE_TOOL_SEARCH"]);
+        assert_eq!(
+            names(&extras, &BTreeMap::new()),
+            ["MCP_TIMEOUT", "ENABLE_TOOL_SEARCH"]
+        );
         let none = arguments(&TurnExtras::default(), &file).unwrap();
         assert_eq!(none, Vec::<String>::new());
-        assert_eq!(environment(&TurnExtras::default(), &BTreeMap::new()), None);
+        assert!(names(&TurnExtras::default(), &BTreeMap::new()).is_empty());
     }
 
     #[test]
