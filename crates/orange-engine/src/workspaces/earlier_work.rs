@@ -22,9 +22,40 @@ pub(crate) fn start_for(
     place: &Place,
 ) -> Result<Start> {
     let start = base::start_of(call, project, task, true)?;
+    if start.existing {
+        return Ok(start);
+    }
+    if let Some(commit) = last_commit(call, project, task)? {
+        call.notice(format!(
+            "{}: its branch {} was gone; it goes on at {}, the last commit of its phases",
+            task.label(),
+            task.branch,
+            short(&commit)
+        ));
+        return Ok(Start {
+            reference: "the last commit of its phases".to_owned(),
+            commit: Some(commit),
+            ..start
+        });
+    }
     match Work::of(&place.history()?) {
-        Some(work) if !start.existing => start_at(project, &work),
-        Some(_) | None => Ok(start),
+        Some(work) => start_at(project, &work),
+        None => Ok(start),
+    }
+}
+
+/// The last commit that the phases of a task came to, if it is still there: its branch may have been deleted, but not its work.
+fn last_commit(call: &Call, project: &Project, task: &Task) -> Result<Option<String>> {
+    if !task.has_plan() {
+        return Ok(None);
+    }
+    let known = call.with_existing_database(|database| database.execution(&task.id))?;
+    let Some(execution) = known.flatten() else {
+        return Ok(None);
+    };
+    match execution.last_commit() {
+        Some(commit) => git::commit_of(&project.path, commit),
+        None => Ok(None),
     }
 }
 

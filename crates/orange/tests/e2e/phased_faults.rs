@@ -393,6 +393,39 @@ executor implement iteration 1:
 }
 
 #[test]
+fn a_branch_that_an_agent_deletes_goes_on_at_its_last_commit() {
+    let env = Agents::new();
+    let script = "\
+executor:
+  - write: own.txt
+    text: own
+  - answer: complete
+    summary: done
+executor implement iteration 1:
+  - write: one.txt
+    text: one
+  - answer: continue
+    reason: there is more
+executor implement iteration 2:
+  - run: own=$(git branch --show-current) && git switch -q --detach && git branch -q -D \"$own\"
+  - answer: complete
+";
+    let task = executed(&env, "small", script);
+    env.until_status(&task, "paused");
+    env.orange(["resume", &task.key])
+        .ok()
+        .says("was gone; it goes on at")
+        .says("the last commit of its phases");
+    env.until_status(&task, "completed");
+    env.orange(["merge", &task.key]).ok();
+    let files = env.git(&env.shop(), &["ls-tree", "--name-only", "main"]);
+    assert!(
+        files.contains("one.txt") && files.contains("own.txt"),
+        "{files}"
+    );
+}
+
+#[test]
 fn a_branch_that_a_person_has_checked_out_is_waited_for() {
     let env = Agents::new();
     let task = phased(&env, "small", WORKS, &["--gate", "implement=human"]);

@@ -91,6 +91,20 @@ impl Execution {
         self.iterations.last()
     }
 
+    /// The commit at which the branch of the task was left: that of the last turn that counts still, or else of the last phase that
+    /// is over.
+    pub fn last_commit(&self) -> Option<&str> {
+        let mut newest_first = self.iterations.iter().rev();
+        let of_turn = newest_first.find_map(|turn| {
+            let is_current = self.attempt(&turn.phase) == turn.attempt;
+            turn.head.as_deref().filter(|_| is_current)
+        });
+        of_turn.or_else(|| {
+            let over = self.phases.iter().filter(|phase| phase.status.is_over());
+            over.rev().find_map(|phase| phase.commit_sha.as_deref())
+        })
+    }
+
     /// The newest turn of an agent that works.
     pub fn last_turn(&self) -> Option<&Iteration> {
         let mut newest_first = self.iterations.iter().rev();
