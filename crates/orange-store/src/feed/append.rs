@@ -59,7 +59,12 @@ fn append(home: &Path, line: &Line) -> io::Result<()> {
 
 /// A reader that has the file open reads it to its end and goes on with the next.
 fn put_aside(path: &Path, before: &Path) -> io::Result<()> {
-    fs::rename(path, before).or_else(|_| fs::remove_file(path))
+    match fs::rename(path, before) {
+        // Another writer was quicker. What is in its place by now has lines that nobody has read.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(_) => fs::remove_file(path),
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Opens a file of the feed. Something else in its place is refused, and a pipe is not waited for.
