@@ -229,6 +229,10 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         limit,
         budget,
         untrusted: untrusted.map(|refusal| refusal.message),
+        without_agent: new
+            .filter(|_| view.task.has_plan())
+            .and_then(|_| executor::check_can_execute(call, &view.task).err())
+            .map(|refusal| refusal.message),
         without_commits: new.and_then(|project| without_commits(call, project)),
         without_base: new.and_then(|project| without_base(call, project, &view.task)),
         branch_elsewhere: new.and_then(|project| {

@@ -111,6 +111,20 @@ fn a_new_phased_task_waits_for_a_run() {
 }
 
 #[test]
+fn why_says_that_no_agent_can_execute_a_task() {
+    let env = Agents::new();
+    let options = ["--workflow", "phased", "--weight", "trivial"];
+    let task = env.create([&["Rename"], &options[..], &["--harness", "claude"]].concat());
+    env.orange(["run", &task.key])
+        .fails_with(1)
+        .says("claude is not installed");
+    env.orange(["why", &task.key])
+        .ok()
+        .says("claude is not installed")
+        .says("next: orange run TASK-001");
+}
+
+#[test]
 fn a_dry_run_starts_nothing_and_shows_the_first_prompt() {
     let env = Agents::new();
     let task = phased(&env, "small", WORKS, &[]);

@@ -74,6 +74,8 @@ pub enum Reason {
         checkout: String,
     },
     Untrusted(String),
+    /// No agent can execute it, and why.
+    NoAgent(String),
     Limit(String),
     /// A budget that is spent.
     Budget(String),
@@ -247,6 +249,7 @@ impl Reason {
             }
             Reason::Blockers(what)
             | Reason::Untrusted(what)
+            | Reason::NoAgent(what)
             | Reason::Limit(what)
             | Reason::Budget(what) => what.clone(),
             Reason::NoSlot(holders) => format!("no slot is free: {holders}"),

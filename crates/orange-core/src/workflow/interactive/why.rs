@@ -94,6 +94,8 @@ pub struct Surroundings<'a> {
     pub budget: Option<String>,
     /// That the repository comes with commands to which nobody agreed.
     pub untrusted: Option<String>,
+    /// Why no agent can execute its plan.
+    pub without_agent: Option<String>,
     /// A repository in which there is no commit that a branch could start from.
     pub without_commits: Option<String>,
     /// The repository, when the base that was asked for is no commit in it any more.
@@ -361,6 +363,9 @@ fn in_the_way_of_a_start(situation: Situation<'_>, around: &Surroundings<'_>) ->
     if let Some(what) = around.budget.clone() {
         let has_plan = Workflow::named(task.workflow).has_plans;
         return Why::needs_you(Reason::Budget(what), start(task, has_plan));
+    }
+    if let Some(what) = around.without_agent.clone() {
+        return Why::needs_you(Reason::NoAgent(what), start(task, false));
     }
     if let Some(what) = around.limit.clone() {
         return Why::waits(Reason::Limit(what), start(task, true));
