@@ -75,6 +75,10 @@ fn executes_a_small_task(harness: &str) {
     env.until("what the first answer used is kept", || {
         tokens(&env, &task)[0] == 1000
     });
+    let greeting = env.slot_of(&task).join("greeting.txt");
+    env.until("the work has begun", || {
+        std::fs::read_to_string(&greeting).is_ok_and(|text| text == "hello\n")
+    });
     env.kill(env.run_agent(&task, "executor"), "-9");
     env.look();
     env.until_status(&task, "paused");
