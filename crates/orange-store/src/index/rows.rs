@@ -354,7 +354,7 @@ impl Row {
             key: task.key,
             parent_key,
             needs_me: counts::needs_me(entry),
-            info: task.status.info(),
+            info: task.status_info(),
             over_at: match &entry.damaged {
                 None if task.status.is_terminal() => task.updated_at.as_second(),
                 None | Some(_) => NOT_OVER,

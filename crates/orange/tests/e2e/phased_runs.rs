@@ -125,6 +125,19 @@ fn why_says_that_no_agent_can_execute_a_task() {
 }
 
 #[test]
+fn a_task_that_waits_for_another_starts_when_that_is_merged() {
+    let env = Agents::new();
+    let first = phased(&env, "trivial", WORKS, &[]);
+    let second = phased(&env, "trivial", WORKS, &["--blocked-by", &first.key]);
+    env.orange(["run", &second.key]).ok();
+    assert_eq!(env.status(&second), "blocked");
+    env.orange(["run", &first.key]).ok();
+    env.until_status(&first, "completed");
+    env.orange(["merge", &first.key]).ok();
+    env.until_status(&second, "completed");
+}
+
+#[test]
 fn a_dry_run_starts_nothing_and_shows_the_first_prompt() {
     let env = Agents::new();
     let task = phased(&env, "small", WORKS, &[]);
