@@ -61,20 +61,27 @@ pub fn own_session() -> i32 {
 pub struct Stat {
     pub parent: u32,
     pub birth: String,
+    /// No thread of it runs any more. While one does, its files and locks are held, though the first one is a zombie.
     pub is_zombie: bool,
 }
 
 impl Stat {
     pub fn of(pid: u32) -> Option<Stat> {
         let stat = about(pid, "stat").ok()?;
-        let stat = String::from_utf8_lossy(&stat);
+        Stat::parse(&String::from_utf8_lossy(&stat))
+    }
+
+    fn parse(stat: &str) -> Option<Stat> {
         // The name in brackets may contain anything, so count from its end.
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_ascii_whitespace();
+        let ended = matches!(fields.next()?, "Z" | "X");
+        let parent = fields.next()?.parse().ok()?;
+        let threads: u32 = fields.nth(15)?.parse().ok()?;
         Some(Stat {
-            is_zombie: matches!(fields.next()?, "Z" | "X"),
-            parent: fields.next()?.parse().ok()?,
-            birth: fields.nth(17)?.to_owned(),
+            parent,
+            birth: fields.nth(1)?.to_owned(),
+            is_zombie: ended && threads <= 1,
         })
     }
 }
@@ -106,4 +113,33 @@ pub fn pids() -> impl Iterator<Item = u32> {
 /// The number as the system calls want it.
 pub fn pid_of(pid: u32) -> Option<Pid> {
     i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel says of a process in this state with so many threads.
+    fn stat(state: &str, threads: &str) -> Stat {
+        let line = format!(
+            "4711 (a) b) c) {state} 42 4711 4711 0 -1 4228364 0 0 0 0 0 0 0 0 20 0 {threads} 0 987654 0 0"
+        );
+        Stat::parse(&line).unwrap()
+    }
+
+    #[test]
+    fn a_process_lives_as_long_as_one_of_its_threads() {
+        assert!(stat("Z", "1").is_zombie);
+        assert!(!stat("Z", "2").is_zombie);
+        assert!(!stat("S", "1").is_zombie);
+        let one = stat("Z", "1");
+        assert_eq!((one.parent, one.birth.as_str()), (42, "987654"));
+    }
+
+    #[test]
+    fn this_process_is_read_from_the_kernel() {
+        let own = Stat::of(std::process::id()).unwrap();
+        assert_eq!(own.parent, std::os::unix::process::parent_id());
+        assert!(ProcessId::of(std::process::id()).unwrap().is_alive());
+    }
 }
