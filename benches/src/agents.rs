@@ -1,6 +1,7 @@
 //! What agents cost: starting one, noticing its end, watching over many, and a whole task from creation to review.
 
 mod executor;
+mod gate;
 mod lifecycle;
 mod many;
 mod real;
@@ -13,12 +14,13 @@ use crate::scratch::Scratch;
 
 type Measure = fn(&Scratch) -> Result<Vec<Row>>;
 
-pub(crate) const ROWS: [(&str, Measure); 6] = [
+pub(crate) const ROWS: [(&str, Measure); 7] = [
     ("spawn", starting::spawn),
     ("create", starting::create),
     ("exit", starting::exit),
     ("lifecycle", lifecycle::rows),
     ("executor", executor::rows),
+    ("gate", gate::rows),
     ("monitor", many::rows),
 ];
 

@@ -22,7 +22,15 @@ pub(crate) struct Stage<'s> {
 impl<'s> Stage<'s> {
     /// `agent` is what the harness of that name runs; it gets the prompt as its first argument.
     pub(crate) fn new(scratch: &'s Scratch, name: &str, slots: usize, agent: &str) -> Result<Self> {
-        let root = scratch.memory.join(name);
+        Self::at(scratch, scratch.memory.join(name), slots, agent)
+    }
+
+    pub(crate) fn at(
+        scratch: &'s Scratch,
+        root: PathBuf,
+        slots: usize,
+        agent: &str,
+    ) -> Result<Self> {
         let stage = Stage {
             scratch,
             home: root.join("home"),

@@ -239,17 +239,17 @@ impl Database {
         ask().map_err(|error| explain(&self.path, error))
     }
 
-    /// As [`Self::execute`], for what a power cut may undo: it does not wait for the disk. What is written later is
-    /// durable only together with this.
-    fn execute_unsynced(&self, sql: &str, parameters: impl Params) -> Result<usize> {
-        let sync = |how| {
-            let set = self.connection.pragma_update(None, "synchronous", how);
-            set.map_err(|error| explain(&self.path, error))
-        };
-        sync("NORMAL")?;
-        let done = self.execute(sql, parameters);
-        sync("FULL")?;
+    /// For what a power cut may undo: it does not wait for the disk. What is written later is durable only together with this.
+    fn unsynced<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.synchronous("NORMAL")?;
+        let done = work(self);
+        self.synchronous("FULL")?;
         done
+    }
+
+    fn synchronous(&self, how: &str) -> Result<()> {
+        let set = self.connection.pragma_update(None, "synchronous", how);
+        set.map_err(|error| explain(&self.path, error))
     }
 
     /// Changes something; says how many rows.

@@ -3,7 +3,7 @@
 
 use crate::budget;
 use crate::call::Call;
-use crate::database::Unjournalled;
+use crate::database::{Mark, Unjournalled};
 use crate::error::Result;
 use crate::store::replace::short_hash;
 use orange_core::history::payload::{
@@ -39,8 +39,8 @@ pub(crate) fn pending(call: &Call, task: &Task) -> Vec<Pending> {
         .collect()
 }
 
-pub(crate) fn note_journalled(call: &Call, task: &Task, row: &Unjournalled) -> Result<()> {
-    call.with_database(|database| database.note_journalled(&task.id, row))
+pub(crate) fn note_journalled(call: &Call, task: &Task, marks: &[Mark]) -> Result<()> {
+    call.with_database(|database| database.note_journalled(&task.id, marks))
 }
 
 /// Whether the journal has that event: a process died before it could say so in the row.

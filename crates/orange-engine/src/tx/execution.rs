@@ -2,13 +2,14 @@
 //! the rows imply are made by whoever locks the task, should the executor or the verb have died before.
 
 use crate::call::Call;
-use crate::database::Unjournalled;
+use crate::database::{Mark, Unjournalled};
 use crate::effects::executor;
 use crate::error::Result;
 use crate::execution::{self, journal};
 use crate::sessions;
 use crate::test_results;
 use crate::tx::TaskTx;
+use crate::tx::commit::Committed;
 use crate::tx::decide::decided;
 use orange_core::history::Event;
 use orange_core::machine::Move;
@@ -19,24 +20,69 @@ use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Condition, Intent, Role, Trigger, Workflow};
 use orange_sys::crash_points::crash_point;
 
+/// What orange.db alone knows of an execution.
+#[derive(Default)]
+struct Untold {
+    events: Vec<Event>,
+    /// Of the rows that the journal tells of together with these events.
+    marks: Vec<Mark>,
+    /// The current phase by these rows.
+    phase: Option<String>,
+}
+
 impl TaskTx<'_> {
     /// Journals what orange.db alone knows of the execution: a process died in between, or leaves it to whoever comes next.
     pub(crate) fn journal_execution(&mut self) -> Result<()> {
+        let Untold {
+            mut events,
+            marks,
+            phase,
+        } = self.untold_rows()?;
+        if !events.is_empty() {
+            let first = events.remove(0);
+            let first = journal::with_current_phase(&self.task, first, phase.as_deref());
+            events.insert(0, first);
+            self.note(events)?;
+            crash_point("execution.journalled");
+        }
+        self.forget_marks(&marks)
+    }
+
+    /// Commits a move together with what its verb wrote into orange.db just now: one change for the journal and the disk.
+    pub(crate) fn commit_with_rows(mut self, event: Event) -> Result<Committed> {
+        let Untold {
+            mut events,
+            marks,
+            phase,
+        } = self.untold_rows()?;
+        events.push(journal::with_current_phase(
+            &self.task,
+            event,
+            phase.as_deref(),
+        ));
+        self.write(events)?;
+        self.forget_marks(&marks)?;
+        self.commit(Vec::new())
+    }
+
+    /// The events that are missing in the journal.
+    fn untold_rows(&self) -> Result<Untold> {
+        let mut untold = Untold {
+            phase: self.task.current_phase.clone(),
+            ..Untold::default()
+        };
         // A task without a plan has rows of its test results only.
         if !self.task.has_plan() && !test_results::has_results(&self.place.path) {
-            return Ok(());
+            return Ok(untold);
         }
         let pending = journal::pending(self.call, &self.task);
         if pending.is_empty() {
-            return Ok(());
+            return Ok(untold);
         }
-        let phase = match execution::readable_plan(self.call, &self.task)? {
-            Some(plan) => {
-                let execution = execution::execution(self.call, &self.task)?;
-                execution.current_phase(&plan).map(str::to_owned)
-            }
-            None => None,
-        };
+        let plan = execution::readable_plan(self.call, &self.task)?;
+        let execution = execution::execution(self.call, &self.task)?;
+        let phase = plan.as_ref().and_then(|plan| execution.current_phase(plan));
+        untold.phase = phase.map(str::to_owned);
         for pending in pending {
             if let Unjournalled::TestResults { results, .. } = &pending.row {
                 if let Err(error) = test_results::place(&self.place.path, &results.import) {
@@ -46,15 +92,19 @@ impl TaskTx<'_> {
                 }
                 crash_point("results.placed");
             }
+            untold.marks.push(pending.row.mark());
             if !journal::is_journalled(self.history(), &pending) {
-                let event =
-                    journal::with_current_phase(&self.task, pending.event, phase.as_deref());
-                self.note(vec![event])?;
-                crash_point("execution.journalled");
+                untold.events.push(pending.event);
             }
-            journal::note_journalled(self.call, &self.task, &pending.row)?;
         }
-        Ok(())
+        Ok(untold)
+    }
+
+    fn forget_marks(&self, marks: &[Mark]) -> Result<()> {
+        if marks.is_empty() {
+            return Ok(());
+        }
+        journal::note_journalled(self.call, &self.task, marks)
     }
 
     /// Makes the move that an executor did not live to make, or that a decision which is stored implies.

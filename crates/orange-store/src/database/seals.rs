@@ -94,7 +94,7 @@ impl Database {
         let values = params![task, noted.seal, noted.incomplete];
         let done = match noted.incomplete {
             true => self.execute(sql, values),
-            false => self.execute_unsynced(sql, values),
+            false => self.unsynced(|database| database.execute(sql, values)),
         };
         done.map(drop)
     }

@@ -40,10 +40,9 @@ pub fn request_changes(call: &Call, place: Place, text: &str) -> Result<Committe
     tx.mark()?;
     execution::store(call, &tx.task, &execution.request_changes(&plan, text))?;
     crash_point("changes.stored");
-    tx.journal_execution()?;
     let event = tx.decide_as(Actor::Human, wish)?.with(StatusMoved {
         message: Some(text),
         ..StatusMoved::default()
     });
-    tx.commit(vec![event])
+    tx.commit_with_rows(event)
 }

@@ -96,14 +96,13 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     call.with_database(|database| database.decide(&tx.task.id, &decision, &after))?;
     crash_point("gate.stored");
     execution::review_file::write(call, &tx.place, &tx.task);
-    tx.journal_execution()?;
     let event = move_on(&tx, trigger)?;
     let event = if reason.is_empty() {
         event
     } else {
         event.because(reason)
     };
-    tx.commit(vec![event])
+    tx.commit_with_rows(event)
 }
 
 /// Refuses a decision about something else than what the person saw.
@@ -163,12 +162,11 @@ pub fn answer(call: &Call, place: Place, text: &str) -> Result<Committed> {
     tx.mark()?;
     execution::store(call, &tx.task, &after)?;
     crash_point("answer.stored");
-    tx.journal_execution()?;
     let event = tx.decide_as(Actor::Human, wish)?.with(StatusMoved {
         message: Some(text.trim()),
         ..StatusMoved::default()
     });
-    tx.commit(vec![event])
+    tx.commit_with_rows(event)
 }
 
 /// The question that the task waits at, if it does.

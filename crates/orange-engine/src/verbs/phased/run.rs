@@ -69,9 +69,8 @@ pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<St
         if let Some(plan) = execution::plan(call, &tx.task)? {
             execution::store(call, &tx.task, &execution.retry_by_person(&plan))?;
         }
-        tx.journal_execution()?;
         let event = tx.decide_as(Actor::Human, wanted)?;
-        tx.commit(vec![event]).map(drop)?;
+        tx.commit_with_rows(event).map(drop)?;
     } else {
         choose_phase(call, &tx.task, wish)?;
         if wish.force && Move::on(&tx.task, Trigger::RUN_FORCE).is_some() {

@@ -60,7 +60,8 @@ impl Database {
     pub fn heartbeat(&mut self, task: &str, run: &str, at: Timestamp) -> Result<bool> {
         let sql = "UPDATE claims SET heartbeat_at = ?3 WHERE task_id = ?1 AND run = ?2";
         let values = params![task, run, at.to_string()];
-        Ok(self.execute_unsynced(sql, values)? > 0)
+        let changed = self.unsynced(|database| database.execute(sql, values))?;
+        Ok(changed > 0)
     }
 
     pub fn claim_of(&mut self, task: &str) -> Result<Option<Claim>> {

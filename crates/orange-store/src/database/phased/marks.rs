@@ -112,10 +112,18 @@ impl Database {
         })
     }
 
-    /// The journal tells of the row as it was read. One that has changed since stays marked.
-    pub fn note_journalled(&mut self, task: &str, row: &Unjournalled) -> Result<()> {
+    /// The journal tells of these rows as they were read. One that has changed since stays marked. It does not wait for the
+    /// disk: whoever finds a mark looks into the journal first.
+    pub fn note_journalled(&mut self, task: &str, marks: &[Mark]) -> Result<()> {
         let sql = "DELETE FROM unjournalled WHERE mark = ?1 AND task_id = ?2";
-        self.execute(sql, params![row.mark().0, task]).map(drop)
+        self.unsynced(|database| {
+            database.in_transaction(|rows| {
+                for mark in marks {
+                    change(rows, sql, params![mark.0, task])?;
+                }
+                Ok(())
+            })
+        })
     }
 }
 

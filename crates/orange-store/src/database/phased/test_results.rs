@@ -122,11 +122,11 @@ mod tests {
             assert_eq!(database.results("t1").unwrap(), Some(stored));
         }
         let marked = database.unjournalled("t1").unwrap();
-        let [row @ Unjournalled::TestResults { results, .. }] = &marked[..] else {
+        let [Unjournalled::TestResults { results, .. }] = &marked[..] else {
             panic!("{marked:?}");
         };
         assert_eq!(*results, refused);
-        database.note_journalled("t1", row).unwrap();
+        database.note_journalled("t1", &[marked[0].mark()]).unwrap();
         assert_eq!(database.unjournalled("t1").unwrap(), []);
         database.forget_phased("t1").unwrap();
         assert_eq!(database.results("t1").unwrap(), None);

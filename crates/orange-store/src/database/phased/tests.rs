@@ -107,10 +107,13 @@ fn marked(database: &mut Database) -> Vec<String> {
     words.collect()
 }
 
+fn marks(rows: &[Unjournalled]) -> Vec<Mark> {
+    rows.iter().map(Unjournalled::mark).collect()
+}
+
 fn journal_all(database: &mut Database) {
-    for row in database.unjournalled(TASK).unwrap() {
-        database.note_journalled(TASK, &row).unwrap();
-    }
+    let marks = marks(&database.unjournalled(TASK).unwrap());
+    database.note_journalled(TASK, &marks).unwrap();
 }
 
 #[test]
@@ -310,9 +313,7 @@ fn every_change_is_marked_until_the_journal_tells_of_it() {
     database
         .replace_plan(TASK, &plan(), true, &execution)
         .unwrap();
-    for row in &before {
-        database.note_journalled(TASK, row).unwrap();
-    }
+    database.note_journalled(TASK, &marks(&before)).unwrap();
     // What has changed since it was read is still to be told.
     assert_eq!(
         marked(&mut database),
@@ -321,7 +322,7 @@ fn every_change_is_marked_until_the_journal_tells_of_it() {
     let rows = database.unjournalled(TASK).unwrap();
     let edited = |row: &Unjournalled| matches!(row, Unjournalled::Plan { edited: true, .. });
     assert!(rows.last().is_some_and(edited));
-    database.note_journalled("t2", &rows[0]).unwrap();
+    database.note_journalled("t2", &[rows[0].mark()]).unwrap();
     assert_eq!(marked(&mut database).len(), 3);
     journal_all(&mut database);
     // The same again is no change, and neither is what the journal does not tell.
