@@ -8,6 +8,7 @@ use crate::report::{Row, milliseconds};
 use crate::scratch::Scratch;
 use crate::{Result, note};
 use orange_core::task::Status;
+use orange_engine::store::Place;
 use orange_engine::verbs::change::Change;
 use orange_engine::{Call, Settings, verbs};
 use std::fs;
@@ -228,7 +229,9 @@ pub(crate) fn change(scratch: &Scratch) -> Result<Vec<Row>> {
         let [ours, loop_of_writes] = in_turns(
             rounds,
             [
-                Box::new(|round| timed(|| pair(&call, &home, home.planning(round)))),
+                Box::new(|round| {
+                    timed(|| there_and_back(&call, &home.place(home.planning(round))))
+                }),
                 Box::new(|_| {
                     timed(|| {
                         recipe.iter().try_for_each(|writes| {
@@ -291,13 +294,13 @@ fn call(home: &Home) -> Call {
 }
 
 /// There and back again, so that every round finds the same.
-fn pair(call: &Call, home: &Home, number: usize) -> Result<()> {
+pub(crate) fn there_and_back(call: &Call, place: &Place) -> Result<()> {
     for status in [Status::Clarification, Status::Planning] {
         let change = Change {
             status: Some(status),
             ..Change::default()
         };
-        verbs::change::change(call, home.place(number), &change)?;
+        verbs::change::change(call, place.clone(), &change)?;
     }
     Ok(())
 }

@@ -1,11 +1,15 @@
-//! A person's decision at a gate, against a status change: both are commands that wait for the disk.
+//! A person's decision at a gate, against a status change. Both wait for the disk.
 
 use super::stage::{Stage, until};
-use crate::fixture::key;
-use crate::measure::in_turns;
+use crate::fixture::{PROJECT, key};
+use crate::measure::{in_turns, timed};
 use crate::report::Row;
+use crate::rows::there_and_back;
 use crate::scratch::Scratch;
 use crate::{Result, note};
+use orange_engine::store::Place;
+use orange_engine::verbs::phased::gate;
+use orange_engine::{Call, Settings};
 use std::fs;
 
 const ROUNDS: usize = 25;
@@ -26,7 +30,6 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     let script = stage.root.join("agent.yaml");
     fs::write(&script, SCRIPT)?;
     let harness = format!("sim:{}", script.display());
-    let to = |status: &str| stage.orange(&["task", "update", &key(STANDS), "--status", status]);
     stage.orange(&[
         "task",
         "create",
@@ -35,7 +38,7 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
         "none",
         "--no-spawn",
     ])?;
-    to("planning")?;
+    stage.orange(&["task", "update", &key(STANDS), "--status", "planning"])?;
     stage.orange(&["task", "create", "Works", "--harness", "tiny"])?;
     for number in FIRST..=FIRST + ROUNDS {
         stand_at_gate(&stage, &key(number), &harness)?;
@@ -44,16 +47,29 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
     let config = stage.home.join("config.yaml");
     let text = fs::read_to_string(&config)?;
     fs::write(&config, text.replace("limit: 1000", "limit: 1"))?;
+    let call = Call::new(Settings {
+        orange: scratch.orange.clone(),
+        ..Settings::at(stage.home.clone())
+    });
+    let place = |number: usize| -> Result<Place> {
+        let folder = stage.newest(&key(number))?;
+        let id = folder.file_name().unwrap_or_default().to_string_lossy();
+        Ok(call.store().place(&format!("{PROJECT}/{id}")))
+    };
+    let stands = place(STANDS)?;
     let [decisions, changes] = in_turns(
         ROUNDS,
         [
-            Box::new(|round| stage.orange(&["approve", &key(FIRST + round)])),
-            Box::new(|_| Ok((to("clarification")? + to("planning")?) / 2)),
+            Box::new(|round| {
+                let place = place(FIRST + round)?;
+                timed(|| Ok(gate::approve(&call, place, "").map(drop)?))
+            }),
+            Box::new(|_| Ok(timed(|| there_and_back(&call, &stands))? / 2)),
         ],
     )?;
     Ok(vec![Row::at_most_usually(
-        "a decision at a gate, as a command",
-        "a status change, as a command",
+        "a decision at a gate, in process",
+        "a status change, in process",
         &decisions,
         &changes,
         Some(1.0),

@@ -2,6 +2,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod execution;
 pub mod payload;
 mod sealed;
 

@@ -309,12 +309,13 @@ impl Call {
         self.home.with_database(work)
     }
 
-    /// As [`Call::with_database`], but None where there is no orange.db, which is not made then.
+    /// As [`Call::with_database`], but None where there never was an orange.db, which is not made then.
     pub(crate) fn with_existing_database<T>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T>,
     ) -> Result<Option<T>> {
-        if !Database::path_in(self.store.home()).exists() {
+        let home = self.store.home();
+        if !Database::path_in(home).exists() && !Database::backup_in(home).exists() {
             return Ok(None);
         }
         self.with_database(work).map(Some)

@@ -12,6 +12,7 @@ use crate::budget;
 use crate::call::Call;
 use crate::error::{Code, Result, err};
 use crate::store::Place;
+use orange_core::history::History;
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
 use orange_core::work::execution::{End, Execution};
@@ -59,7 +60,16 @@ pub(crate) fn waits_for_weight(task: &Task) -> bool {
 pub(crate) fn plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
     let stored = call.with_existing_database(|database| database.plan(&task.id))?;
     let Some(stored) = stored.flatten() else {
-        return Ok(None);
+        // Its file names the phase since there is a plan.
+        if task.current_phase.is_none() || task.status.is_terminal() {
+            return Ok(None);
+        }
+        let label = task.label();
+        return Err(err!(
+            Damaged,
+            "orange.db does not have the plan of {label} any more"
+        )
+        .hint(text!("{} writes it anew", Action::repair())));
     };
     let parsed = stored.parse().map_err(|error| {
         let label = task.label();
@@ -88,6 +98,41 @@ pub(crate) fn required_plan(call: &Call, task: &Task) -> Result<Plan> {
             Action::run(task.name(), false)
         ))
     })
+}
+
+/// Refuses to go on with rows that know less than the journal: orange.db was restored from a backup.
+pub(crate) fn refuse_older_rows(call: &Call, task: &Task, history: &History) -> Result<()> {
+    if !history.is_ahead_of(&execution(call, task)?) {
+        return Ok(());
+    }
+    let label = task.label();
+    Err(err!(
+        Damaged,
+        "orange.db knows less of {label} than its journal: it was restored from a backup"
+    )
+    .hint(text!(
+        "{} takes what is missing from the journal",
+        Action::repair()
+    )))
+}
+
+/// Whether orange.db has lost the plan, or turns that the journal tells of.
+pub(crate) fn is_incomplete(call: &Call, task: &Task, history: &History) -> Result<bool> {
+    let stored = call.with_existing_database(|database| database.plan(&task.id))?;
+    let is_lost = stored.flatten().is_none() && task.current_phase.is_some();
+    Ok(is_lost || history.is_ahead_of(&execution(call, task)?))
+}
+
+/// Fills in what the journal tells and orange.db has lost. A plan that is lost is that of the task's weight again.
+pub(crate) fn fill_in(call: &Call, place: &Place, task: &Task, history: &History) -> Result<()> {
+    let plan = match (readable_plan(call, task)?, task.weight) {
+        (Some(plan), _) => plan,
+        (None, Some(weight)) => write_plan(call, place, task, weight)?,
+        (None, None) => return Err(err!(Failed, "its weight is not known")),
+    };
+    let filled = history.filled_in(execution(call, task)?, &plan);
+    let decisions: Vec<_> = history.decisions().collect();
+    call.with_database(|database| database.fill_in(&task.id, &filled, &decisions))
 }
 
 /// How far it is. Without rows: nothing has begun.

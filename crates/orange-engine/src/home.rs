@@ -51,6 +51,9 @@ impl Home {
         work: impl FnOnce(&mut Database) -> Result<T>,
     ) -> Result<T> {
         let mut open = self.database();
+        if open.as_ref().is_some_and(Database::is_replaced) {
+            *open = None;
+        }
         match open.as_mut() {
             Some(database) => work(database),
             None => {

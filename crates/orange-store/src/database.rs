@@ -1,29 +1,30 @@
 //! orange.db: the truth for what has no file of its own. Today: the counter of task keys, consents, rules for agents,
 //! notifications, the key of seals, executions of plans. Only its owner can read it.
-//! Versioned migrations, a copy before each, a backup once a day.
+//! Versioned migrations, a copy before each, a backup every hour.
 
 mod consents;
 mod notified;
 mod permissions;
 mod phased;
+mod repair;
 mod seals;
 
 use crate::index::{check, is_damage, user_version};
 use crate::locks::{self, Rank};
 use crate::private;
-use crate::replace::write_atomic;
 use crate::seal::SealKey;
 use crate::write_ahead;
 use orange_core::{Action, text};
-use orange_sys::error::{Error, IoContext, Result, err};
-use orange_sys::private::unless_gone;
+use orange_sys::error::{Error, Result, err};
 use orange_sys::process::unique_name;
 pub use permissions::{NewRule, StoredRule};
 pub(crate) use phased::SpecTexts;
 pub use phased::{Claim, IterationCost, Mark, SpecHead, StoredPlan, StoredResults, Unjournalled};
+pub use repair::{Repaired, repair, restore};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 pub use seals::JournalSeal;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -101,12 +102,15 @@ CREATE INDEX permissions_unjournalled ON permissions (task_id) WHERE journalled 
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-const BACKUP_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// What is lost with the database is what came after its last backup.
+const BACKUP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The open database.
 pub struct Database {
     connection: Connection,
     path: PathBuf,
+    /// Device and number of the file.
+    file: Option<(u64, u64)>,
     /// The key of seals, once it was read: it never changes.
     seal_key: Option<SealKey>,
 }
@@ -116,19 +120,31 @@ impl Database {
         home.join("orange.db")
     }
 
-    /// Where the daily backup lies.
+    /// Where the last backup lies.
     pub fn backup_in(home: &Path) -> PathBuf {
         home.join("orange.db.backup")
     }
 
-    /// Opens and, if need be, brings to this program's version.
+    /// Opens and, if need be, makes it or brings it to this program's version. One that is gone is not made beside its backup:
+    /// that knows what this one would not.
     pub fn open(home: &Path) -> Result<Database> {
+        let path = Self::path_in(home);
+        if !path.exists() && Self::backup_in(home).exists() {
+            let name = path.display();
+            return Err(err!(Damaged, "{name} is missing, and its backup is there")
+                .hint(text!("{} puts the backup in its place", Action::repair())));
+        }
+        Self::open_or_make(home)
+    }
+
+    fn open_or_make(home: &Path) -> Result<Database> {
         let path = Self::path_in(home);
         // SQLite gives its side files the mode of this one.
         private::prepare(&path);
         let connection = Connection::open(&path).map_err(|error| explain(&path, error))?;
         let mut database = Database {
             connection,
+            file: identity(&path),
             path,
             seal_key: None,
         };
@@ -150,7 +166,7 @@ impl Database {
             .map_err(|error| explain(&database.path, error))?;
         // A database that was only just made has nothing worth keeping, and must not replace what has.
         if version > 0
-            && let Err(error) = database.back_up_daily()
+            && let Err(error) = database.back_up_if_due()
         {
             tracing::warn!(%error, "orange.db was not backed up");
         }
@@ -203,7 +219,7 @@ impl Database {
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
     }
 
-    fn back_up_daily(&self) -> rusqlite::Result<()> {
+    fn back_up_if_due(&self) -> rusqlite::Result<()> {
         let backup = self.path.with_extension("db.backup");
         let written = std::fs::metadata(&backup).and_then(|data| data.modified());
         let age = written.ok().and_then(|then| then.elapsed().ok());
@@ -212,6 +228,11 @@ impl Database {
         } else {
             self.copy_to(&backup)
         }
+    }
+
+    /// Whether another file stands in its place, or none: what is written into this one is lost.
+    pub fn is_replaced(&self) -> bool {
+        identity(&self.path) != self.file
     }
 
     /// The version of its tables. For `doctor`.
@@ -306,32 +327,9 @@ impl Database {
     }
 }
 
-/// Sets a damaged database aside, side files and all, and puts the last backup in its place, if there is one.
-pub fn repair(home: &Path, stamp: &str) -> Result<String> {
-    let path = Database::path_in(home);
-    let aside = format!("orange.db.damaged-{stamp}");
-    for suffix in ["-wal", "-shm", ""] {
-        let from = home.join(format!("orange.db{suffix}"));
-        let to = home.join(format!("{aside}{suffix}"));
-        unless_gone(std::fs::rename(&from, &to)).doing("set aside", &from)?;
-    }
-    let backup = Database::backup_in(home);
-    let source = match sound_copy(&backup) {
-        Some(bytes) => {
-            write_atomic(&path, &bytes).doing("write", &path)?;
-            "the last backup"
-        }
-        None => "what is on disk",
-    };
-    Database::open(home)?;
-    Ok(format!("set aside as {aside}; restored from {source}"))
-}
-
-/// The bytes of a database that passes its own check.
-fn sound_copy(path: &Path) -> Option<Vec<u8>> {
-    let bytes = std::fs::read(path).ok()?;
-    check(&Connection::open(path).ok()?).ok()?;
-    Some(bytes)
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 fn explain(path: &Path, error: rusqlite::Error) -> Error {

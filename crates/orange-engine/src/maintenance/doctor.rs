@@ -122,6 +122,12 @@ impl Report {
         });
     }
 
+    /// Whether something is wrong with this, still.
+    fn is_open(&self, subject: &str) -> bool {
+        let mut found = self.findings.iter();
+        found.any(|finding| finding.subject == subject && !finding.repaired)
+    }
+
     /// Whether nothing was found in the group at hand.
     fn is_clean(&self) -> bool {
         let mut found = self.findings.iter();

@@ -115,6 +115,14 @@ impl TaskTx<'_> {
         if self.task.status_info().expects == Some(Role::Executor) {
             return self.take_orphan();
         }
+        if self
+            .history()
+            .is_ahead_of(&execution::execution(self.call, &self.task)?)
+        {
+            // What older rows imply was decided by nobody.
+            tracing::warn!(task = self.task.id, "orange.db knows less than the journal");
+            return Ok(());
+        }
         self.finish_rewind()?;
         self.follow_weight()?;
         self.take_decision()?;

@@ -68,6 +68,23 @@ impl Database {
         })
     }
 
+    /// Stores what a journal tells of an execution, and the decisions of it that are not here.
+    pub fn fill_in(
+        &mut self,
+        task: &str,
+        execution: &Execution,
+        decisions: &[GateDecision],
+    ) -> Result<()> {
+        let known = self.decisions(task)?;
+        let about = |one: &GateDecision| (one.phase.clone(), one.attempt, one.at);
+        let is_known = |told: &GateDecision| known.iter().any(|known| about(known) == about(told));
+        self.in_transaction(|rows| {
+            execution::store(rows, task, execution)?;
+            let mut missing = decisions.iter().filter(|told| !is_known(told));
+            missing.try_for_each(|told| put_decision(rows, task, told))
+        })
+    }
+
     /// What was decided at a task's gates, the oldest first.
     pub fn decisions(&mut self, task: &str) -> Result<Vec<GateDecision>> {
         let sql = "SELECT phase, gate_type, attempt, approved, reason, decided_by, decided_at
@@ -100,7 +117,7 @@ impl Database {
     }
 
     /// All of it or nothing, with nobody else writing in between.
-    fn in_transaction<T>(
+    pub(super) fn in_transaction<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T> {

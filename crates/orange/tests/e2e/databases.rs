@@ -184,7 +184,7 @@ fn garbage_instead_of_orange_db() {
     assert_eq!(env.show(&tasks[0])["status"], "pending");
     assert_snapshot!(env.orange(["doctor"]), @"
     databases  ✗ orange.db: is damaged: file is not a database
-                   --repair: sets the file aside and restores the last backup; task keys are counted anew from the folders
+                   --repair: sets the file aside, keeps every table of it that is whole, and has the others from the last backup; task keys are counted anew from the folders
     checked 3 tasks and 1 project
     ------- stderr -------
     error: 1 problem found
@@ -196,10 +196,11 @@ fn garbage_instead_of_orange_db() {
             .unwrap()
             .starts_with("no database")
     );
-    assert_snapshot!(env.orange(["doctor", "--repair"]), @"
-    databases  + orange.db: is damaged: file is not a database → set aside as orange.db.damaged-[STAMP]; restored from the last backup
-    checked 3 tasks and 1 project: 1 problem found and repaired
-    ");
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("+ orange.db: is damaged: file is not a database → set aside as orange.db.damaged-")
+        .says("; restored from the last backup, made ")
+        .says("checked 3 tasks and 1 project: 1 problem found and repaired");
     let aside: Vec<String> = names_in(&env.home())
         .into_iter()
         .filter(|name| name.starts_with("orange.db.damaged-"))
@@ -351,9 +352,14 @@ fn an_orange_db_that_is_gone_is_restored_from_its_backup() {
     env.orange(["doctor"])
         .fails_with(1)
         .says("orange.db: is missing");
+    // One that is made anew would know nothing of what the backup knows.
+    env.move_to(&tasks[0], "planning")
+        .fails_with(1)
+        .says("orange.db is missing, and its backup is there");
+    assert!(!env.home().join("orange.db").exists());
     env.orange(["doctor", "--repair"])
         .ok()
-        .says("the last backup is restored");
+        .says("restored from the last backup, made ");
     env.move_to(&tasks[0], "planning").ok();
     env.orange(["doctor"]).ok();
 }

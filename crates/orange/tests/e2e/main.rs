@@ -103,6 +103,7 @@ mod phased_faults;
 mod phased_judge;
 mod phased_kills;
 mod phased_load;
+mod phased_lost;
 mod phased_plans;
 mod phased_reviews;
 mod phased_runs;

@@ -1,17 +1,21 @@
 //! The two databases: whether they are sound, and whether there is a backup of the one that cannot be made anew.
 
 use crate::call::Call;
-use crate::database::{self, Database};
-use crate::error::{Code, IoContext, Result};
+use crate::database::{self, Database, Repaired};
+use crate::error::{Code, Result};
 use crate::index::Index;
 use crate::keys;
 use crate::maintenance::doctor::without_path;
 use crate::views::doctor::{Report, Tone};
+use orange_core::display::time::ago;
 use orange_core::{Action, SignedDuration, Timestamp, text};
 use std::fs;
 use std::path::Path;
 
-/// A backup is made every day that Orange is used; opening the database, as here, makes one that is due.
+/// What findings about orange.db are about.
+pub(crate) const SUBJECT: &str = "orange.db";
+
+/// A backup is made every hour in which Orange is used; opening the database, as here, makes one that is due.
 const LATE: SignedDuration = SignedDuration::from_hours(48);
 
 pub(crate) fn check_databases(call: &Call, report: &mut Report) -> Result<()> {
@@ -32,29 +36,48 @@ fn check_database(call: &Call, report: &mut Report) {
         Err(mut error) => {
             error.message = without_path(&error.message, &Database::path_in(&home));
             if error.code != Code::Damaged {
-                return report.add_error("orange.db", error);
+                return report.add_error(SUBJECT, error);
             }
             error.message
         }
     };
-    let how = "sets the file aside and restores the last backup; task keys are counted anew from the folders";
-    report.repair("orange.db", problem, how, || {
-        let what = database::repair(&home, &call.file_stamp())?;
+    let how = "sets the file aside, keeps every table of it that is whole, and has the others from the last backup; task keys are counted anew from the folders";
+    report.repair(SUBJECT, problem, how, || {
+        let repaired = database::repair(&home, &call.file_stamp())?;
         // The backup may be older than the newest tasks, and those may lie in the trash.
-        keys::raise_counters(call).map(|()| what)
+        keys::raise_counters(call).map(|()| in_words(&repaired, call.now()))
     });
+}
+
+/// What a repair came to.
+fn in_words(repaired: &Repaired, now: Timestamp) -> String {
+    let backup = match repaired.backup {
+        Some(made) => format!("the last backup, made {}", ago(now, made)),
+        None => "what is on disk, for there is no sound backup".to_owned(),
+    };
+    let rest = match &repaired.older[..] {
+        [] => "all of its tables are whole, and kept".to_owned(),
+        _ if repaired.whole.is_empty() => format!("restored from {backup}"),
+        older => format!(
+            "its whole tables are kept, the others ({}) restored from {backup}",
+            older.join(", ")
+        ),
+    };
+    match &repaired.aside {
+        Some(aside) => format!("set aside as {aside}; {rest}"),
+        None => rest,
+    }
 }
 
 /// A home that has a backup had a database.
 fn check_missing_database(call: &Call, home: &Path, report: &mut Report) {
-    let (path, backup) = (Database::path_in(home), Database::backup_in(home));
-    if !backup.exists() {
+    if !Database::backup_in(home).exists() {
         return;
     }
     let how = "restores the last backup; task keys are counted anew from the folders";
-    report.repair("orange.db", "is missing", how, || {
-        fs::copy(&backup, &path).doing("write", &path)?;
-        keys::raise_counters(call).map(|()| "the last backup is restored")
+    report.repair(SUBJECT, "is missing", how, || {
+        let restored = database::restore(home)?;
+        keys::raise_counters(call).map(|()| in_words(&restored, call.now()))
     });
 }
 
@@ -87,7 +110,7 @@ fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Rep
     let made = fs::metadata(&backup).and_then(|about| about.modified());
     let Some(made) = made.ok().and_then(|time| Timestamp::try_from(time).ok()) else {
         report.fine(format!(
-            "orange.db is sound (schema {schema}); no backup yet, one is made every day"
+            "orange.db is sound (schema {schema}); no backup yet, one is made every hour"
         ));
         return;
     };
@@ -98,7 +121,7 @@ fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Rep
     if is_late {
         report.by_hand(
             "orange.db.backup",
-            "is more than two days old, although one is made every day",
+            "is more than two days old, although one is made every hour",
             text!(
                 "{} says why; is {} writable?",
                 Action::log(),

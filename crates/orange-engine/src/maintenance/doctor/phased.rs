@@ -1,38 +1,67 @@
-//! Phased tasks: plans that cannot be read, claims of executors that are gone, transcripts without a task.
+//! Phased tasks: plans that are lost or cannot be read, turns that orange.db has lost, claims of executors that are gone,
+//! transcripts without a task.
 
 use crate::call::Call;
 use crate::effects::executor::hostname;
 use crate::error::Result;
 use crate::execution;
+use crate::maintenance::doctor::databases;
 use crate::maintenance::every_task;
 use crate::sessions;
-use crate::store::TRANSCRIPTS as FOLDER;
+use crate::store::{Place, TRANSCRIPTS as FOLDER};
+use crate::tx;
 use crate::views::doctor::Report;
 use crate::views::phased;
 use orange_core::task::Task;
 use orange_sys::listing;
 
 /// Every task that is executed by a plan, with what a finding calls it. Who was cancelled before has its rows still.
-fn phased_tasks(call: &Call) -> Result<Vec<(String, Task)>> {
+fn phased_tasks(call: &Call) -> Result<Vec<(String, Place, Task)>> {
     let rows = every_task(call)?.into_iter();
     let tasks = rows.filter(|row| row.damaged.is_none()).map(|row| {
         let task = phased::task_of(&row);
-        (format!("{}:{}", row.project, task.label()), task)
+        let subject = format!("{}:{}", row.project, task.label());
+        (subject, call.store.place(&row.folder), task)
     });
-    Ok(tasks.filter(|(_, task)| task.has_plan()).collect())
+    Ok(tasks.filter(|(_, _, task)| task.has_plan()).collect())
 }
 
 pub(crate) fn check_plans(call: &Call, report: &mut Report) -> Result<()> {
-    for (subject, task) in phased_tasks(call)? {
-        if let Err(error) = execution::plan(call, &task) {
+    // A database that cannot be read is one problem, not one of each task.
+    if report.is_open(databases::SUBJECT) {
+        return Ok(());
+    }
+    for (subject, place, task) in phased_tasks(call)? {
+        let history = place.history()?;
+        if !task.status.is_terminal() && execution::is_incomplete(call, &task, &history)? {
+            let (told, missing) = history.turns_missing_in(&execution::execution(call, &task)?);
+            let problem = format!(
+                "orange.db has lost {missing} of its {told} turns, or its plan: it was restored from a backup"
+            );
+            let how =
+                "takes what its journal tells; a plan that is lost is that of its weight again";
+            report.repair(subject, problem, how, || fill_in(call, place));
+        } else if let Err(error) = execution::plan(call, &task) {
             report.add_error(subject, error);
         }
     }
     Ok(())
 }
 
+fn fill_in(call: &Call, place: Place) -> Result<&'static str> {
+    let mut tx = tx::lock_task(call, place)?;
+    tx.mark()?;
+    execution::fill_in(call, &tx.place, &tx.task, tx.history())?;
+    tx.journal_execution()?;
+    tx.commit(Vec::new()).map(drop)?;
+    Ok("filled in from its journal")
+}
+
 pub(crate) fn check_claims(call: &Call, report: &mut Report) -> Result<()> {
-    for (subject, task) in phased_tasks(call)? {
+    if report.is_open(databases::SUBJECT) {
+        return Ok(());
+    }
+    for (subject, _, task) in phased_tasks(call)? {
         let claim = call.with_existing_database(|database| database.claim_of(&task.id))?;
         let Some(claim) = claim.flatten() else {
             continue;

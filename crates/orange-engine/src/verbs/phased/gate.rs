@@ -3,11 +3,11 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::execution;
+use crate::execution::{self, rules};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
-use crate::verbs::phased::{is_phased, not_here, said};
+use crate::verbs::phased::{has_phases, not_here, said};
 use orange_core::history::Event;
 use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Move;
@@ -62,7 +62,7 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     }
     access::people_only(call, "decide about phases")?;
     let mut tx = tx::lock_task(call, place)?;
-    is_phased(&tx.task)?;
+    has_phases(&tx)?;
     check_is_as_shown(&tx, shown)?;
     let trigger = if approved {
         Trigger::APPROVE
@@ -75,12 +75,11 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
         return Err(not_here(call, &tx.task, trigger.0));
     };
     let reason = reason.trim();
-    let rules = execution::rules::of(call, &tx.task, &plan)?;
+    let planned = plan.phase(&phase.name);
+    let gate_type = planned.map(|planned| rules::gate_of(call, &tx.task, &plan, planned));
     let decision = GateDecision {
         phase: phase.name.clone(),
-        gate_type: plan
-            .phase(&phase.name)
-            .map_or(PhaseGateKind::Human, |planned| rules.core.gate(planned)),
+        gate_type: gate_type.transpose()?.unwrap_or(PhaseGateKind::Human),
         attempt: phase.attempt,
         approved,
         reason: (!reason.is_empty()).then(|| reason.to_owned()),
@@ -90,6 +89,7 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     let after = if approved {
         execution.clone().approved(&plan, call.now())
     } else {
+        let rules = rules::of(call, &tx.task, &plan)?;
         execution.clone().rejected(&plan, reason, &rules.core)
     };
     tx.mark()?;
@@ -153,7 +153,7 @@ fn move_on(tx: &TaskTx<'_>, trigger: Trigger) -> Result<Event> {
 pub fn answer(call: &Call, place: Place, text: &str) -> Result<Committed> {
     access::people_only(call, "answer questions")?;
     let mut tx = tx::lock_task(call, place)?;
-    is_phased(&tx.task)?;
+    has_phases(&tx)?;
     let wish = Move::for_intent(&tx.task, Intent::Answer)
         .filter(|_| tx.task.offers(Intent::Answer))
         .ok_or_else(|| not_here(call, &tx.task, "answer"))?;
