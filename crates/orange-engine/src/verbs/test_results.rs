@@ -10,8 +10,9 @@ use crate::test_results::{Source, Staged, digest_of_report, drop_leftovers, is_s
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
 use orange_core::id::ID_ALPHABET;
-use orange_core::work::test_results::Figures;
+use orange_core::work::test_results::{FOLDER, Figures};
 use orange_sys::crash_points::crash_point;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where a report was that nobody named.
@@ -79,6 +80,7 @@ pub(crate) fn take_found(tx: &mut TaskTx<'_>, slot: &Path) -> Result<Option<Erro
 fn bring(tx: &mut TaskTx<'_>, source: &Source, told: &str) -> Result<Staged> {
     let call = tx.call;
     let folder = tx.place.path.clone();
+    is_own_folder(&folder.join(FOLDER))?;
     let known = stored(call, &tx.task.id)?.unwrap_or_default();
     drop_leftovers(&folder, Some(known.import.as_str()));
     let import = new_name();
@@ -100,13 +102,25 @@ fn bring(tx: &mut TaskTx<'_>, source: &Source, told: &str) -> Result<Staged> {
             Storage,
             "the files of the report could not be moved into {}/{}",
             folder.display(),
-            orange_core::work::test_results::FOLDER
+            FOLDER
         )
         .hint(
             "see what is in the way there; the next command on the task goes on with the import",
         ));
     }
     Ok(staged)
+}
+
+/// Refuses what would lead the files elsewhere.
+fn is_own_folder(results: &Path) -> Result<()> {
+    let what = match fs::symlink_metadata(results) {
+        Ok(found) if found.is_symlink() => "a symbolic link",
+        Ok(found) if !found.is_dir() => "no folder",
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    let path = results.display();
+    Err(err!(Refused, "nothing can be imported: {path} is {what}")
+        .hint("delete it or move it away; the import makes the folder"))
 }
 
 fn store(tx: &mut TaskTx<'_>, results: &StoredResults) -> Result<()> {

@@ -90,6 +90,20 @@ fn a_task_pauses_where_its_budget_is_spent_and_goes_on_when_a_person_says_so() {
 }
 
 #[test]
+fn a_forced_run_of_a_phase_that_is_not_in_the_plan_changes_nothing() {
+    let env = Agents::configured("budget:\n  task: 0.5\n");
+    let task = phased(&env, "small", SPENDS, &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "paused");
+    let run = env.orange(["run", &task.key, "--force", "--phase", "deploy"]);
+    assert_ne!(run.code, 0);
+    run.says("deploy").says("implement");
+    env.look();
+    assert_eq!((env.status(&task).as_str(), turns(&env)), ("paused", 2));
+    assert_eq!(forced(&task), []);
+}
+
+#[test]
 fn a_higher_budget_lets_it_go_on_too() {
     let env = Agents::configured("budget:\n  task: 0.5\n");
     let task = phased(&env, "small", SPENDS, &[]);

@@ -277,6 +277,25 @@ fn a_person_decides_at_a_gate() {
         .says("approved")
         .silent_about("next:");
     env.until_status(&task, "completed");
+    // Who comes second hears of whom they came after.
+    let late = env.orange(["reject", &task.key, "--reason", "no"]);
+    late.fails_with(3)
+        .says("phase implement of TASK-001 was approved already, by ");
+}
+
+#[test]
+fn a_gate_that_is_made_stricter_while_its_phase_runs_holds_the_phase() {
+    let env = Agents::new();
+    let task = phased(&env, "small", WAITS, &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_event(&task, "iteration.started");
+    env.update(&task, &["--gate", "implement=human"]).ok();
+    env.allow("go");
+    env.until_status(&task, "blocked");
+    assert_eq!(env.count(&task, "iteration.started"), 1);
+    env.orange(["approve", &task.key]).ok();
+    env.until_status(&task, "completed");
+    assert_eq!(task.last("gate.decided")["gate_type"], "human");
 }
 
 #[test]

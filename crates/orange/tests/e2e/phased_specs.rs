@@ -277,6 +277,28 @@ fn an_editor_and_a_question_of_the_phase() {
 }
 
 #[test]
+fn one_that_is_given_while_its_phase_is_unfinished_leaves_the_rest_of_it_out() {
+    let env = Agents::new();
+    let waits = "executor:\n  - answer: complete\nexecutor spec:\n  - say: It begins.\n  - wait for:\n      file: ROOT/go\n    timeout: 60s\n";
+    let task = phased(&env, "medium", waits, &["--gate", "review=auto"]);
+    env.orange(["run", &task.key]).ok();
+    env.until_event(&task, "iteration.started");
+    let file = env.write("spec.md", WHOLE);
+    let set = ["spec", "set", &task.key, file.to_str().unwrap()];
+    // Not under the hands of the agent that writes it.
+    assert_ne!(env.orange(set).code, 0);
+    env.orange(["pause", &task.key]).ok();
+    env.until_status(&task, "paused");
+    env.orange(set).ok().says("left out: phase spec");
+    assert_eq!(phase(&env, &task, "spec")["status"], "skipped");
+    env.orange(["resume", &task.key]).ok();
+    env.until_status(&task, "completed");
+    assert_eq!(spec(&env, &task)["content"], WHOLE);
+    let first = transcript(&env, &task, "implement", "1");
+    assert!(first.contains("# Specification: a walrus"), "{first}");
+}
+
+#[test]
 fn a_long_specification_is_kept_whole_and_cut_in_prompts() {
     let env = Agents::new();
     let beginning = "# A long one\n\n";

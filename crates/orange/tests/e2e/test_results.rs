@@ -240,7 +240,16 @@ fn what_cannot_be_imported_is_refused_and_changes_nothing() {
     std::os::unix::fs::symlink(&elsewhere, &results).unwrap();
     let refused = import(&env, &task, &run);
     assert_ne!(refused.code, 0);
+    refused.says("test-results").says("symbolic link");
     assert_eq!(names_in(&elsewhere), Vec::<String>::new());
+
+    // A report without an end is not read to it.
+    fs::remove_file(&results).unwrap();
+    let report = fs::File::create(run.join("report.json")).unwrap();
+    report.set_len(257 * 1024 * 1024).unwrap();
+    let refused = import(&env, &task, &run);
+    assert_ne!(refused.code, 0);
+    refused.says("256 MiB");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use crate::access;
 use crate::call::Call;
-use crate::error::{Result, err};
+use crate::error::{Error, Result, err};
 use crate::execution::{self, rules};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
 use crate::verbs::phased::{has_phases, not_here, said};
+use orange_core::display::time::ago;
 use orange_core::history::Event;
 use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Move;
@@ -16,7 +17,7 @@ use orange_core::work::execution::{End, Execution};
 use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Intent, Trigger};
-use orange_core::{Action, text};
+use orange_core::{Action, SignedDuration, text};
 use orange_sys::crash_points::crash_point;
 
 /// What the phase did counts, and the task goes on.
@@ -69,7 +70,7 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     } else {
         Trigger::REJECT
     };
-    said(&tx, trigger)?;
+    said(&tx, trigger).map_err(|error| decided_before(&tx, error))?;
     let (plan, execution) = at_a_stop(&tx)?;
     let Some(phase) = execution.gate(&plan) else {
         return Err(not_here(call, &tx.task, trigger.0));
@@ -103,6 +104,25 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
         event.because(reason)
     };
     tx.commit_with_rows(event)
+}
+
+/// Who decides just after somebody else hears of that decision.
+fn decided_before(tx: &TaskTx<'_>, error: Error) -> Error {
+    const JUST: SignedDuration = SignedDuration::from_mins(1);
+    let now = tx.call.now();
+    let last = tx.history().decisions().last();
+    let Some(last) = last.filter(|last| now.duration_since(last.at) < JUST) else {
+        return error;
+    };
+    let decided = if last.approved {
+        "approved"
+    } else {
+        "rejected"
+    };
+    let (label, phase, by) = (tx.task.label(), &last.phase, &last.by);
+    let ago = ago(now, last.at);
+    let message = format!("phase {phase} of {label} was {decided} already, by {by}, {ago}");
+    Error { message, ..error }
 }
 
 /// Refuses a decision about something else than what the person saw.

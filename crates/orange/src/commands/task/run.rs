@@ -137,10 +137,11 @@ pub(super) fn tell_outcome(session: &Session, changed: &Changed, message: &str) 
     // What is queued goes on by itself, as soon as nothing holds it up.
     let task = &changed.done.task;
     let waits = !task.is_queued();
-    let next = next_of(session, &changed.done.place).filter(|_| waits);
-    let held_up = match waits {
-        true => None,
-        false => start::why_not_now(&session.call, task).unwrap_or_default(),
+    let (next, held_up) = if waits {
+        (next_of(session, &changed.done.place), None)
+    } else {
+        let held_up = start::why_not_now(&session.call, task);
+        (None, held_up.unwrap_or_default())
     };
     let held_up = held_up.map_or(String::new(), |why| format!("{}\n", queued(task, &why)));
     if changed.done.failed.is_empty() || !session.json {
