@@ -244,6 +244,8 @@ const NOTES: &str = "\
 - *an executor's iteration*: 40 iterations with the scripted agent, from the beginning of one to that of the next, in the median, without
   what the same turn takes by itself (`orange headless`, less the start of a program). Its work: the seven git commands that commit what a
   turn left, read it and list it, as processes, and seven transactions of one row in a database that is opened as orange.db is.
+- *a decision at a gate*: a person's approval of a phase, without the start of the next one or its place in the queue, against
+  clarification → planning of another task. Both have hooks.
 - *monitor's tick*: in process, with 500 tasks whose agents (`sleep`, each beside a real `run-agent`) are alive in 500
   sessions, after the look that each new run gets some seconds after its start. Calls of tmux are counted in an `orange watch --once` with a `tmux` of our own first on the PATH.
 - *dashboard*: a key and its frame are measured in process, drawn into memory; the rest on a terminal of its own, which

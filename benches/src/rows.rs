@@ -294,15 +294,17 @@ fn call(home: &Home) -> Call {
 }
 
 /// There and back again, so that every round finds the same.
-pub(crate) fn there_and_back(call: &Call, place: &Place) -> Result<()> {
-    for status in [Status::Clarification, Status::Planning] {
-        let change = Change {
-            status: Some(status),
-            ..Change::default()
-        };
-        verbs::change::change(call, place.clone(), &change)?;
-    }
-    Ok(())
+fn there_and_back(call: &Call, place: &Place) -> Result<()> {
+    to(call, place, Status::Clarification)?;
+    to(call, place, Status::Planning)
+}
+
+pub(crate) fn to(call: &Call, place: &Place, status: Status) -> Result<()> {
+    let change = Change {
+        status: Some(status),
+        ..Change::default()
+    };
+    Ok(verbs::change::change(call, place.clone(), &change).map(drop)?)
 }
 
 /// What one pair of changes writes, by doing it once.

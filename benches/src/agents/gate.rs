@@ -4,9 +4,10 @@ use super::stage::{Stage, until};
 use crate::fixture::{PROJECT, key};
 use crate::measure::{in_turns, timed};
 use crate::report::Row;
-use crate::rows::there_and_back;
+use crate::rows::to;
 use crate::scratch::Scratch;
 use crate::{Result, note};
+use orange_core::task::Status;
 use orange_engine::store::Place;
 use orange_engine::verbs::phased::gate;
 use orange_engine::{Call, Settings};
@@ -64,12 +65,15 @@ pub(super) fn rows(scratch: &Scratch) -> Result<Vec<Row>> {
                 let place = place(FIRST + round)?;
                 timed(|| Ok(gate::approve(&call, place, "").map(drop)?))
             }),
-            Box::new(|_| Ok(timed(|| there_and_back(&call, &stands))? / 2)),
+            Box::new(|_| {
+                to(&call, &stands, Status::Clarification)?;
+                timed(|| to(&call, &stands, Status::Planning))
+            }),
         ],
     )?;
     Ok(vec![Row::at_most_usually(
         "a decision at a gate, in process",
-        "a status change, in process",
+        "a status change with hooks, in process",
         &decisions,
         &changes,
         Some(1.0),

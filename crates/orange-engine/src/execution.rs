@@ -71,12 +71,12 @@ pub(crate) fn plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
         )
         .hint(text!("{} writes it anew", Action::repair())));
     };
-    let parsed = stored.parse().map_err(|error| {
+    let parsed = call.home.parse_plan(&stored).map_err(|error| {
         let label = task.label();
         err!(Damaged, "the plan of {label} cannot be read: {error}")
             .hint(text!("write it anew: {}", Action::reset_plan(task.name())))
     })?;
-    Ok(Some(parsed.plan))
+    Ok(Some(parsed))
 }
 
 /// The same for what has to go on without a plan that cannot be read: whoever locks the task, to cancel it or to reset that plan.

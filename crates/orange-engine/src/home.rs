@@ -1,9 +1,10 @@
 //! A home, and what all calls on it share: the store, the index, orange.db. Cheap to clone; threads may use one at once.
 
-use crate::database::Database;
+use crate::database::{Database, StoredPlan};
 use crate::error::Result;
 use crate::index::Index;
 use crate::store::Store;
+use orange_core::work::plan::{BadPlan, Plan};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,6 +17,8 @@ struct Shared {
     store: Store,
     index: OnceLock<Index>,
     database: Mutex<Option<Database>>,
+    /// The plan that was parsed last, by its text: whoever changes a task asks for its plan several times.
+    plan: Mutex<Option<(String, Plan)>>,
     /// How many names of files were made.
     stamps: AtomicU32,
 }
@@ -26,6 +29,7 @@ impl Home {
             store: Store::new(folder),
             index: OnceLock::new(),
             database: Mutex::new(None),
+            plan: Mutex::new(None),
             stamps: AtomicU32::new(0),
         }))
     }
@@ -71,6 +75,17 @@ impl Home {
     fn database(&self) -> std::sync::MutexGuard<'_, Option<Database>> {
         let database = &self.0.database;
         database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a stored plan says.
+    pub(crate) fn parse_plan(&self, stored: &StoredPlan) -> std::result::Result<Plan, BadPlan> {
+        let mut last = self.0.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, plan)) = last.as_ref().filter(|(text, _)| *text == stored.yaml) {
+            return Ok(plan.clone());
+        }
+        let plan = stored.parse()?.plan;
+        *last = Some((stored.yaml.clone(), plan.clone()));
+        Ok(plan)
     }
 
     /// A number that no other file of this process has in its name.
