@@ -23,13 +23,17 @@ tour: ## build Orange and play tasks, gates and worktrees step by step, without 
 TARGETS = $(patsubst %/main,%,$(basename $(wildcard crates/orange/tests/*.rs crates/orange/tests/*/main.rs)))
 OTHER_TARGETS = $(addprefix --test=,$(filter-out agents,$(notdir $(TARGETS))))
 
+# Most tests wait now and then: three of them keep two cores busy.
+JOBS = --test-threads "$$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2))"
+
 test: ## check format, lints and dependencies, then run all tests, the stories and test-agents
 	@bash scripts/install-deps test
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@$(MAKE) --no-print-directory deny
-	@if cargo nextest --version >/dev/null 2>&1; then \
-		set -x; cargo nextest run --workspace --locked -E 'not binary(agents)'; \
+	@. scripts/test-folder; \
+	if cargo nextest --version >/dev/null 2>&1; then \
+		set -x; cargo nextest run $(JOBS) --workspace --locked -E 'not binary(agents)'; \
 	else \
 		set -x; cargo test --workspace --exclude orange --locked; \
 		cargo test -p orange --locked --bins $(OTHER_TARGETS); \
@@ -44,11 +48,12 @@ test: ## check format, lints and dependencies, then run all tests, the stories a
 test-agents: ## install the agent CLIs of the tests into ~/.cache/orange, run the tests that start them, write their table
 	@bash scripts/install-deps test
 	@bash scripts/install-agents
-	@export ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)"; \
+	@. scripts/test-folder; \
+	export ORANGE_TEST_AGENTS="$$(bash scripts/install-agents --print-path)"; \
 	export ORANGE_TEST_AGENTS_RESULTS="$${CARGO_TARGET_DIR:-$$PWD/target}/agents-tried"; \
 	rm -rf "$$ORANGE_TEST_AGENTS_RESULTS"; mkdir -p "$$ORANGE_TEST_AGENTS_RESULTS"; \
 	if cargo nextest --version >/dev/null 2>&1; then \
-		set -x; cargo nextest run -p orange --locked --test agents; \
+		set -x; cargo nextest run $(JOBS) -p orange --locked --test agents; \
 	else \
 		set -x; cargo test -p orange --locked --test agents; \
 	fi; \
