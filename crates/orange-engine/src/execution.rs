@@ -10,14 +10,13 @@ pub(crate) mod spec;
 
 use crate::budget;
 use crate::call::Call;
-use crate::error::{Code, Result, err};
+use crate::error::{Code, Error, Result, err};
 use crate::store::Place;
-use orange_core::history::History;
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
 use orange_core::work::execution::{End, Execution};
 use orange_core::work::plan::Plan;
-use orange_core::workflow::{Condition, Transition};
+use orange_core::workflow::{Condition, Transition, Workflow};
 use orange_core::{Action, text};
 
 /// Refuses a task that has no plan by its workflow.
@@ -60,16 +59,11 @@ pub(crate) fn waits_for_weight(task: &Task) -> bool {
 pub(crate) fn plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
     let stored = call.with_existing_database(|database| database.plan(&task.id))?;
     let Some(stored) = stored.flatten() else {
-        // Its file names the phase since there is a plan.
-        if task.current_phase.is_none() || task.status.is_terminal() {
-            return Ok(None);
-        }
-        let label = task.label();
-        return Err(err!(
-            Damaged,
-            "orange.db does not have the plan of {label} any more"
-        )
-        .hint(text!("{} writes it anew", Action::repair())));
+        // What is completed is merged without it.
+        return match had_plan(task) && !is_completed(task) {
+            true => Err(lost_plan(task)),
+            false => Ok(None),
+        };
     };
     let parsed = call.home.parse_plan(&stored).map_err(|error| {
         let label = task.label();
@@ -77,6 +71,31 @@ pub(crate) fn plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
             .hint(text!("write it anew: {}", Action::reset_plan(task.name())))
     })?;
     Ok(Some(parsed))
+}
+
+fn lost_plan(task: &Task) -> Error {
+    let label = task.label();
+    err!(
+        Damaged,
+        "orange.db does not have the plan of {label} any more"
+    )
+    .hint(text!(
+        "{} writes one for its weight. Its phases begin anew, its commits stay",
+        Action::reset_plan(task.name())
+    ))
+}
+
+/// Whether it stands where the phases are over.
+pub(crate) fn is_completed(task: &Task) -> bool {
+    let mut rows = Workflow::named(task.workflow).transitions.iter();
+    let completes = rows.find(|row| row.conditions == [Condition::PhasesOver]);
+    completes.is_some_and(|row| row.to == task.status)
+}
+
+/// Whether a plan was written for a task that is not over. Its file names the phase, or it has gone further.
+pub(crate) fn had_plan(task: &Task) -> bool {
+    let began = task.has_started() && !task.rows().any(needs_weight);
+    !task.status.is_terminal() && (task.current_phase.is_some() || began)
 }
 
 /// The same for what has to go on without a plan that cannot be read: whoever locks the task, to cancel it or to reset that plan.
@@ -93,46 +112,14 @@ pub(crate) fn readable_plan(call: &Call, task: &Task) -> Result<Option<Plan>> {
 /// The same for what cannot do without one.
 pub(crate) fn required_plan(call: &Call, task: &Task) -> Result<Plan> {
     plan(call, task)?.ok_or_else(|| {
+        if had_plan(task) {
+            return lost_plan(task);
+        }
         err!(ConditionUnmet, "{} has no plan yet", task.label()).hint(text!(
             "it is written once its weight is known: {}",
             Action::run(task.name(), false)
         ))
     })
-}
-
-/// Refuses to go on with rows that know less than the journal: orange.db was restored from a backup.
-pub(crate) fn refuse_older_rows(call: &Call, task: &Task, history: &History) -> Result<()> {
-    if !history.is_ahead_of(&execution(call, task)?) {
-        return Ok(());
-    }
-    let label = task.label();
-    Err(err!(
-        Damaged,
-        "orange.db knows less of {label} than its journal: it was restored from a backup"
-    )
-    .hint(text!(
-        "{} takes what is missing from the journal",
-        Action::repair()
-    )))
-}
-
-/// Whether orange.db has lost the plan, or turns that the journal tells of.
-pub(crate) fn is_incomplete(call: &Call, task: &Task, history: &History) -> Result<bool> {
-    let stored = call.with_existing_database(|database| database.plan(&task.id))?;
-    let is_lost = stored.flatten().is_none() && task.current_phase.is_some();
-    Ok(is_lost || history.is_ahead_of(&execution(call, task)?))
-}
-
-/// Fills in what the journal tells and orange.db has lost. A plan that is lost is that of the task's weight again.
-pub(crate) fn fill_in(call: &Call, place: &Place, task: &Task, history: &History) -> Result<()> {
-    let plan = match (readable_plan(call, task)?, task.weight) {
-        (Some(plan), _) => plan,
-        (None, Some(weight)) => write_plan(call, place, task, weight)?,
-        (None, None) => return Err(err!(Failed, "its weight is not known")),
-    };
-    let filled = history.filled_in(execution(call, task)?, &plan);
-    let decisions: Vec<_> = history.decisions().collect();
-    call.with_database(|database| database.fill_in(&task.id, &filled, &decisions))
 }
 
 /// How far it is. Without rows: nothing has begun.

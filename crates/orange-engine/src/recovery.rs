@@ -28,7 +28,8 @@ pub fn recover(call: &Call) {
             Ok(false) => {}
             Err(error) => {
                 tracing::warn!(%error, folder, "could not be finished");
-                if error.code == Code::Damaged {
+                // A damaged orange.db is another matter: this is finished after its repair.
+                if error.code == Code::Damaged && call.store.survey(&folder).damaged.is_some() {
                     // Nothing but a repair helps, and the list shows it as damaged.
                     call.store.unmark(&place);
                 }

@@ -205,9 +205,8 @@ pub(crate) fn seal(
     Ok(())
 }
 
-/// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
-/// leaves an earlier seal, which is in the journal too.
-pub(crate) fn remember_seals(call: &Call, task: &str, seals: &SealedJournal, events: &[Event]) {
+/// The last seal of these events that is remembered: that of a move or of a check.
+pub(crate) fn remembered(events: &[Event]) -> Option<String> {
     let matters = |event: &&Event| {
         let is_check = matches!(
             event.kind,
@@ -215,16 +214,21 @@ pub(crate) fn remember_seals(call: &Call, task: &str, seals: &SealedJournal, eve
         );
         is_check || event.is_move()
     };
-    let last = events.iter().rev().find(matters);
-    let Some(seal) = last.and_then(|event| event.seal.clone()) else {
+    events.iter().rev().find(matters)?.seal.clone()
+}
+
+/// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
+/// leaves an earlier seal, which is in the journal too.
+pub(crate) fn remember_seals(call: &Call, task: &str, seals: &SealedJournal, events: &[Event]) {
+    let Some(seal) = remembered(events) else {
         return;
     };
-    let remembered = call.with_database(|database| {
+    let noted = call.with_database(|database| {
         let noted = database.journal_seal(task)?;
         let incomplete = noted.is_some_and(|noted| !seals.has(&noted.seal));
         database.note_journal_seal(task, &JournalSeal { seal, incomplete })
     });
-    if let Err(error) = remembered {
+    if let Err(error) = noted {
         tracing::warn!(%error, task, "the last seal of a journal is not remembered");
     }
 }

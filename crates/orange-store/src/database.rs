@@ -19,8 +19,10 @@ use orange_sys::error::{Error, Result, err};
 use orange_sys::process::unique_name;
 pub use permissions::{NewRule, StoredRule};
 pub(crate) use phased::SpecTexts;
-pub use phased::{Claim, IterationCost, Mark, SpecHead, StoredPlan, StoredResults, Unjournalled};
-pub use repair::{Repaired, repair, restore};
+pub use phased::{
+    Claim, IterationCost, Journal, Mark, SpecHead, StoredPlan, StoredResults, Unjournalled,
+};
+pub use repair::{Repaired, repair};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, TransactionBehavior, params};
 pub use seals::JournalSeal;
@@ -129,7 +131,8 @@ impl Database {
     /// that knows what this one would not.
     pub fn open(home: &Path) -> Result<Database> {
         let path = Self::path_in(home);
-        if !path.exists() && Self::backup_in(home).exists() {
+        let has_bytes = std::fs::metadata(&path).is_ok_and(|about| about.len() > 0);
+        if !has_bytes && Self::backup_in(home).exists() {
             let name = path.display();
             return Err(err!(Damaged, "{name} is missing, and its backup is there")
                 .hint(text!("{} puts the backup in its place", Action::repair())));
@@ -165,10 +168,8 @@ impl Database {
             .migrate(version)
             .map_err(|error| explain(&database.path, error))?;
         // A database that was only just made has nothing worth keeping, and must not replace what has.
-        if version > 0
-            && let Err(error) = database.back_up_if_due()
-        {
-            tracing::warn!(%error, "orange.db was not backed up");
+        if version > 0 {
+            database.back_up();
         }
         Ok(database)
     }
@@ -210,13 +211,20 @@ impl Database {
 
     /// A consistent copy, put in place only when it is whole.
     fn copy_to(&self, target: &Path) -> rusqlite::Result<()> {
-        let part = target.with_extension("part");
+        let part = target.with_extension(format!("part-{}", unique_name()));
         let _ = std::fs::remove_file(&part);
         private::prepare(&part);
         self.connection
             .execute("VACUUM INTO ?1", [part.to_string_lossy()])?;
         std::fs::rename(&part, target)
             .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    }
+
+    /// A backup, unless the last one is young. For what keeps it open for long.
+    pub fn back_up(&self) {
+        if let Err(error) = self.back_up_if_due() {
+            tracing::warn!(%error, "orange.db was not backed up");
+        }
     }
 
     fn back_up_if_due(&self) -> rusqlite::Result<()> {

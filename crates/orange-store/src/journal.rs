@@ -171,7 +171,7 @@ fn undo(file: &File, path: &Path, old_len: u64) {
     }
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(private::folder_of(path))?.sync_all()
 }
 

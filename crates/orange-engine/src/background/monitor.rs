@@ -113,7 +113,9 @@ impl Monitor {
                 // Somebody is at it, or only a repair helps.
                 Err(error) => {
                     tracing::warn!(%error, folder, "not seen to");
-                    if matches!(error.code, Code::NotFound | Code::Damaged) {
+                    // A damaged orange.db says nothing against the task.
+                    let is_damaged = || call.store.survey(&folder).damaged.is_some();
+                    if error.code == Code::NotFound || is_damaged() {
                         forget_runs_of(call, &folder);
                     }
                 }

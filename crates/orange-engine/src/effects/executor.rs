@@ -112,7 +112,6 @@ pub(crate) fn start(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
 
 fn spec(tx: &TaskTx<'_>, run: String) -> Result<(RunSpec, Extras)> {
     let (call, task) = (tx.call, &tx.task);
-    execution::refuse_older_rows(call, task, tx.history())?;
     let harness = harness_of_turns(call, task)?;
     let program = programs::fit_program(call, &harness)?;
     start_agent::check_login(call, task, Role::Executor)?;

@@ -141,8 +141,10 @@ fn keep_alive(call: &Call, run: &ExecutorRun, task: &Task, over: &AtomicBool) {
             continue;
         }
         since = std::time::Instant::now();
-        let beat =
-            call.with_database(|database| database.heartbeat(&task.id, &run.spec.run, call.now()));
+        let beat = call.with_database(|database| {
+            database.back_up();
+            database.heartbeat(&task.id, &run.spec.run, call.now())
+        });
         if let Err(error) = beat {
             tracing::warn!(%error, "a heartbeat is missing");
         }
@@ -204,6 +206,8 @@ fn steps(this: &mut Executor<'_>) -> Result<End> {
         if this.run.is_to_stop() {
             return Ok(this.interrupted());
         }
+        // A repair of orange.db may have taken an older one's place, which does not have it.
+        execution::required_plan(this.call, &this.task)?;
         let execution = execution::execution(this.call, &this.task)?;
         if !this.gates_are_current(&execution)? {
             return Ok(this.interrupted());

@@ -14,7 +14,6 @@ pub mod spec;
 
 use crate::call::Call;
 use crate::error::{Error, Result, err};
-use crate::execution;
 pub(crate) use crate::execution::is_phased;
 use crate::tx::TaskTx;
 use crate::views::{task, why};
@@ -26,12 +25,6 @@ use orange_core::{Action, text};
 /// The move that a person makes by this word, where the task stands; a refusal says what to do instead.
 pub(crate) fn said(tx: &TaskTx<'_>, trigger: Trigger) -> Result<Move> {
     Move::on(&tx.task, trigger).ok_or_else(|| not_here(tx.call, &tx.task, trigger.0))
-}
-
-/// Refuses a task that has no phases, or of whose phases orange.db has lost something.
-pub(crate) fn has_phases(tx: &TaskTx<'_>) -> Result<()> {
-    is_phased(&tx.task)?;
-    execution::refuse_older_rows(tx.call, &tx.task, tx.history())
 }
 
 /// That a verb means nothing where the task stands.

@@ -333,9 +333,6 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
 fn execution_with_servers(call: &Call, view: &TaskView) -> Result<Execution> {
     let mut execution = execution_of(call, &view.task)?;
     if execution.phase.is_some() {
-        execution::refuse_older_rows(call, &view.task, &view.history)?;
-    }
-    if execution.phase.is_some() {
         execution.without = missing_servers(&view.history);
         if let Some(progress) = &mut execution.progress {
             progress.without.clone_from(&execution.without);

@@ -20,7 +20,7 @@ pub use claim::Claim;
 pub use costs::IterationCost;
 pub use marks::{Mark, Unjournalled};
 use orange_core::Timestamp;
-use orange_core::work::execution::{Execution, Iteration};
+use orange_core::work::execution::{Execution, Iteration, PhaseState};
 use orange_core::work::phase_gate::GateDecision;
 use orange_sys::error::Result;
 pub use plan::StoredPlan;
@@ -35,6 +35,19 @@ pub use test_results::StoredResults;
 
 /// The tables.
 pub(super) const SCHEMA: &str = include_str!("phased/schema.sql");
+
+/// Their names, with all that they hold of a task under its id.
+pub(super) const TABLES: [&str; 9] = [
+    "plans",
+    "executions",
+    "phases",
+    "iterations",
+    "gate_decisions",
+    "specs",
+    "claims",
+    "test_results",
+    "unjournalled",
+];
 
 impl Database {
     /// Stores a decision, and what it changes.
@@ -68,20 +81,24 @@ impl Database {
         })
     }
 
-    /// Stores what a journal tells of an execution, and the decisions of it that are not here.
-    pub fn fill_in(
-        &mut self,
-        task: &str,
-        execution: &Execution,
-        decisions: &[GateDecision],
-    ) -> Result<()> {
-        let known = self.decisions(task)?;
-        let about = |one: &GateDecision| (one.phase.clone(), one.attempt, one.at);
-        let is_known = |told: &GateDecision| known.iter().any(|known| about(known) == about(told));
+    /// Forgets how far a task is, which nobody knows: its plan is to be written anew, and each phase begins another attempt.
+    /// What its turns cost stays, as its journal tells it. A task that is over keeps its plan.
+    pub(super) fn drop_progress(&mut self, journal: &Journal) -> Result<()> {
+        let task = journal.task.as_str();
         self.in_transaction(|rows| {
-            execution::store(rows, task, execution)?;
-            let mut missing = decisions.iter().filter(|told| !is_known(told));
-            missing.try_for_each(|told| put_decision(rows, task, told))
+            for turn in &journal.turns {
+                iteration::put(rows, task, turn)?;
+            }
+            if !journal.is_over {
+                for table in ["plans", "executions", "phases", "claims"] {
+                    rows.execute(&format!("DELETE FROM {table} WHERE task_id = ?1"), [task])?;
+                }
+                let turns = iteration::of_task(rows, task)?;
+                execution::store_state(rows, task, &before_anew(&turns))?;
+            }
+            // All that is here was journalled.
+            let sql = "DELETE FROM unjournalled WHERE task_id = ?1";
+            rows.execute(sql, [task]).map(drop)
         })
     }
 
@@ -97,17 +114,6 @@ impl Database {
 
     /// Forgets everything about a task that is gone for good.
     pub fn forget_phased(&mut self, task: &str) -> Result<()> {
-        const TABLES: [&str; 9] = [
-            "plans",
-            "executions",
-            "phases",
-            "iterations",
-            "gate_decisions",
-            "specs",
-            "claims",
-            "test_results",
-            "unjournalled",
-        ];
         self.in_transaction(|rows| {
             for table in TABLES {
                 rows.execute(&format!("DELETE FROM {table} WHERE task_id = ?1"), [task])?;
@@ -137,6 +143,35 @@ impl Database {
         let ask = || work(&self.connection.transaction()?);
         ask().map_err(|error| explain(&self.path, error))
     }
+}
+
+/// What the journal of a phased task says, for a database that is older.
+#[derive(Debug, Clone, Default)]
+pub struct Journal {
+    /// The task's id.
+    pub task: String,
+    pub is_over: bool,
+    /// When its last event happened; None: nobody can read it.
+    pub last: Option<Timestamp>,
+    /// The seal that is remembered of it.
+    pub moved: Option<String>,
+    pub turns: Vec<Iteration>,
+}
+
+/// Every phase that had turns, before its next attempt.
+fn before_anew(turns: &[Iteration]) -> Execution {
+    let mut execution = Execution::default();
+    for turn in turns {
+        let mut known = execution.phases.iter_mut();
+        match known.find(|state| state.name == turn.phase) {
+            Some(state) => state.attempt = state.attempt.max(turn.attempt + 1),
+            None => execution.phases.push(PhaseState {
+                attempt: turn.attempt + 1,
+                ..PhaseState::new(&turn.phase)
+            }),
+        }
+    }
+    execution
 }
 
 fn put_decision(

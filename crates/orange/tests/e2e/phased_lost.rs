@@ -2,9 +2,19 @@
 
 use crate::agents::Agents;
 use crate::env::TestTask;
-use crate::phased_runs::{WAITS, WORKS, phased};
+use crate::phased_runs::{WAITS, phased};
 use serde_json::Value;
 use std::fs;
+use std::time::{Duration, SystemTime};
+
+const COSTS: &str = "\
+executor:
+  - use: {input: 1000, output: 100, cost: 0.25}
+  - write: '{phase}.txt'
+    text: done
+  - answer: complete
+    summary: done
+";
 
 /// Has a backup made now, of what orange.db holds now.
 fn back_up(env: &Agents) {
@@ -23,7 +33,7 @@ fn damage(env: &Agents) {
 }
 
 fn at_gate(env: &Agents) -> TestTask {
-    let task = phased(env, "small", WORKS, &["--gate", "implement=human"]);
+    let task = phased(env, "small", COSTS, &["--gate", "implement=human"]);
     env.orange(["run", &task.key]).ok();
     env.until_status(&task, "blocked");
     task
@@ -34,12 +44,13 @@ fn execution(env: &Agents, task: &TestTask) -> Value {
 }
 
 #[test]
-fn a_gate_of_which_orange_db_knows_nothing_is_filled_in_from_the_journal() {
+fn a_task_that_went_on_since_the_backup_waits_for_another_plan() {
     let env = Agents::new();
     env.create(["Makes a key", "--no-spawn"]);
     back_up(&env);
     let task = at_gate(&env);
-    let before = execution(&env, &task);
+    let before = execution(&env, &task)["cost"].clone();
+    assert_eq!(before["total_cost_usd"], 0.25);
     damage(&env);
     // One cause is one problem.
     env.orange(["doctor"]).fails_with(1).says("1 problem found");
@@ -47,85 +58,106 @@ fn a_gate_of_which_orange_db_knows_nothing_is_filled_in_from_the_journal() {
         .fails_with(1)
         .says("orange doctor --repair");
     env.orange(["doctor", "--repair"])
-        .ok()
+        .fails_with(1)
         .says("restored from the last backup, made ")
-        .says("orange.db has lost 1 of its 1 turns, or its plan")
-        .says("filled in from its journal");
-    env.orange(["doctor"]).ok();
-    let after = execution(&env, &task);
-    assert_eq!(after["cost"], before["cost"]);
-    assert_eq!(after["phases"]["implement"]["status"], "blocked");
-    assert_eq!(env.status(&task), "blocked", "nobody decided");
+        .says("1 task has gone on since")
+        .says("orange.db does not have the plan of TASK-002 any more")
+        .says("orange plan reset TASK-002");
+    // Nobody has decided, and nobody can before there is a plan.
+    for words in [&["approve"][..], &["why"]] {
+        env.orange([words, &[&task.key]].concat())
+            .fails_with(1)
+            .says("orange plan reset TASK-002");
+    }
+    assert_eq!(env.status(&task), "blocked");
+    env.orange(["plan", "reset", &task.key]).ok();
+    env.until("it is executed anew, up to its gate", || {
+        env.count(&task, "iteration.started") == 2 && env.status(&task) == "blocked"
+    });
+    assert_eq!(execution(&env, &task)["cost"]["total_cost_usd"], 0.5);
+    assert_eq!(env.count(&task, "gate.decided"), 0);
     env.orange(["approve", &task.key]).ok();
     env.until_status(&task, "completed");
-    assert_eq!(env.count(&task, "gate.decided"), 1);
-    assert_eq!(env.count(&task, "iteration.started"), 2);
+    env.orange(["doctor"]).ok();
 }
 
 #[test]
-fn rows_that_are_older_than_the_journal_decide_nothing() {
+fn what_is_completed_stays_so_and_is_merged() {
     let env = Agents::new();
-    let task = phased(&env, "small", WORKS, &["--gate", "implement=human"]);
+    let task = phased(&env, "small", COSTS, &["--gate", "implement=human"]);
     back_up(&env);
     env.orange(["run", &task.key]).ok();
     env.until_status(&task, "blocked");
     env.orange(["approve", &task.key]).ok();
     env.until_status(&task, "completed");
-    for name in ["orange.db-wal", "orange.db-shm"] {
-        let _ = fs::remove_file(env.home().join(name));
-    }
-    let (backup, path) = (
-        env.home().join("orange.db.backup"),
-        env.home().join("orange.db"),
-    );
-    fs::copy(&backup, &path).unwrap();
-    // By the rows no phase has begun; the task stays where it is.
+    damage(&env);
+    env.orange(["doctor", "--repair"])
+        .ok()
+        .says("1 task has gone on since");
     env.orange(["update", &task.key, "--priority", "high"]).ok();
     assert_eq!(env.status(&task), "completed");
-    for words in [
-        &["why"][..],
-        &["rewind", "--to", "implement"],
-        &["request-changes", "More"],
-    ] {
-        let mut arguments = words.to_vec();
-        arguments.insert(1, &task.key);
-        env.orange(arguments)
-            .fails_with(1)
-            .says("knows less of TASK-001 than its journal")
-            .says("orange doctor --repair");
-    }
-    env.orange(["doctor"])
-        .fails_with(1)
-        .says("orange.db has lost 2 of its 2 turns, or its plan");
-    env.orange(["doctor", "--repair"]).ok();
-    let phases = execution(&env, &task)["phases"].clone();
-    for phase in ["implement", "test"] {
-        assert_eq!(phases[phase]["status"], "completed");
-    }
-    env.orange(["why", &task.key]).ok();
-    env.orange(["merge", &task.key]).ok();
+    env.orange(["merge", &task.key])
+        .fails_with(3)
+        .says("it is completed, and orange.db does not have its plan any more");
+    env.orange(["merge", &task.key, "--force"]).ok();
     env.until_status(&task, "finished");
+    env.orange(["cost", "--by", "task"]).ok().says("$0.50");
+    env.orange(["doctor"]).ok();
 }
 
 #[test]
-fn an_executor_whose_orange_db_is_gone_goes_on_after_the_repair() {
+fn what_the_backup_knows_goes_on_as_if_nothing_had_been() {
+    let env = Agents::new();
+    let task = phased(&env, "small", COSTS, &["--gate", "implement=human"]);
+    back_up(&env);
+    let backup = env.home().join("orange.db.backup");
+    let backup = fs::File::options().write(true).open(backup).unwrap();
+    let later = SystemTime::now() + Duration::from_secs(120);
+    backup.set_modified(later).unwrap();
+    for name in ["orange.db", "orange.db-wal", "orange.db-shm"] {
+        let _ = fs::remove_file(env.home().join(name));
+    }
+    // One that is made anew would know nothing of it, and neither does an empty one.
+    env.orange(["run", &task.key])
+        .fails_with(1)
+        .says("orange.db is missing, and its backup is there");
+    fs::write(env.home().join("orange.db"), "").unwrap();
+    env.orange(["run", &task.key]).fails_with(1);
+    // A repair that is killed is begun again, or finished.
+    for point in ["repair.built", "repair.aside"] {
+        let call = env.call(["doctor", "--repair"]);
+        call.var("ORANGE_CRASH_AT", point).run().fails_with(-1);
+    }
+    env.orange(["doctor", "--repair"]).ok();
+    assert!(!env.home().join("orange.db.repair").exists());
+    env.orange(["doctor"]).ok();
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+}
+
+#[test]
+fn an_executor_pauses_whose_database_became_an_older_one() {
     let env = Agents::new();
     let task = phased(&env, "small", WAITS, &[]);
     env.orange(["run", &task.key]).ok();
-    env.until("its turn has begun", || {
-        env.count(&task, "iteration.started") == 1
-    });
+    env.until_event(&task, "iteration.started");
     back_up(&env);
     for name in ["orange.db", "orange.db-wal", "orange.db-shm"] {
         let _ = fs::remove_file(env.home().join(name));
     }
     env.orange(["doctor", "--repair"])
-        .ok()
+        .fails_with(1)
         .says("restored from the last backup");
     env.allow("go");
+    env.until_status(&task, "paused");
+    let why = task.last("status.changed")["reason"].clone();
+    let why = why.as_str().unwrap_or_default();
+    assert!(why.contains("does not have the plan of TASK-001"), "{why}");
+    // What its turn left is on its branch.
+    let files = env.git(&env.shop(), &["ls-tree", "--name-only", &task.branch]);
+    assert!(files.contains("begun.txt"), "{files}");
+    env.orange(["plan", "reset", &task.key]).ok();
+    env.orange(["resume", &task.key]).ok();
     env.until_status(&task, "completed");
-    // What the executor came to stands in the new file.
-    let phases = execution(&env, &task)["phases"].clone();
-    assert_eq!(phases["test"]["status"], "completed");
     env.orange(["doctor"]).ok();
 }

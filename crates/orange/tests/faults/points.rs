@@ -85,7 +85,7 @@ const OF_AGENTS_AND_GC: &[&str] = &[
     "revive.checked-out",
 ];
 
-/// Points of executors and of what people say to phased tasks: `e2e/phased_kills.rs` and `phased_faults.rs` kill at each of them.
+/// Points of executors and of what people say to phased tasks: `e2e/phased_kills.rs`, `phased_faults.rs` and `phased_lost.rs` kill at each of them.
 const OF_EXECUTIONS: &[&str] = &[
     "answer.stored",
     "change.moved",
@@ -106,6 +106,8 @@ const OF_EXECUTIONS: &[&str] = &[
     "judge.opened",
     "judge.spent",
     "orphan.moved",
+    "repair.aside",
+    "repair.built",
     "results.placed",
     "results.staged",
     "results.stored",
@@ -130,6 +132,7 @@ const IN_E2E: &[&str] = &[
     "gc.rs",
     "phased_faults.rs",
     "phased_kills.rs",
+    "phased_lost.rs",
     "test_results.rs",
     "slot_races.rs",
     "verify_kills.rs",

@@ -5,7 +5,7 @@ use crate::database::{self, Database, Repaired};
 use crate::error::{Code, Result};
 use crate::index::Index;
 use crate::keys;
-use crate::maintenance::doctor::without_path;
+use crate::maintenance::doctor::{phased, without_path};
 use crate::views::doctor::{Report, Tone};
 use orange_core::display::time::ago;
 use orange_core::{Action, SignedDuration, Timestamp, text};
@@ -43,10 +43,15 @@ fn check_database(call: &Call, report: &mut Report) {
     };
     let how = "sets the file aside, keeps every table of it that is whole, and has the others from the last backup; task keys are counted anew from the folders";
     report.repair(SUBJECT, problem, how, || {
-        let repaired = database::repair(&home, &call.file_stamp())?;
+        let repaired = restore(call)?;
         // The backup may be older than the newest tasks, and those may lie in the trash.
         keys::raise_counters(call).map(|()| in_words(&repaired, call.now()))
     });
+}
+
+fn restore(call: &Call) -> Result<Repaired> {
+    let journals = phased::journals(call)?;
+    database::repair(call.store.home(), &call.file_stamp(), &journals)
 }
 
 /// What a repair came to.
@@ -63,9 +68,14 @@ fn in_words(repaired: &Repaired, now: Timestamp) -> String {
             older.join(", ")
         ),
     };
+    let outdated = match repaired.outdated.len() {
+        0 => String::new(),
+        1 => "; 1 task has gone on since".to_owned(),
+        many => format!("; {many} tasks have gone on since"),
+    };
     match &repaired.aside {
-        Some(aside) => format!("set aside as {aside}; {rest}"),
-        None => rest,
+        Some(aside) => format!("set aside as {aside}; {rest}{outdated}"),
+        None => rest + &outdated,
     }
 }
 
@@ -76,7 +86,7 @@ fn check_missing_database(call: &Call, home: &Path, report: &mut Report) {
     }
     let how = "restores the last backup; task keys are counted anew from the folders";
     report.repair(SUBJECT, "is missing", how, || {
-        let restored = database::restore(home)?;
+        let restored = restore(call)?;
         keys::raise_counters(call).map(|()| in_words(&restored, call.now()))
     });
 }

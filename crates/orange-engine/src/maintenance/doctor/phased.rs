@@ -1,7 +1,7 @@
-//! Phased tasks: plans that are lost or cannot be read, turns that orange.db has lost, claims of executors that are gone,
-//! transcripts without a task.
+//! Phased tasks: plans that are lost or cannot be read, claims of executors that are gone, transcripts without a task.
 
 use crate::call::Call;
+use crate::database::Journal;
 use crate::effects::executor::hostname;
 use crate::error::Result;
 use crate::execution;
@@ -9,9 +9,9 @@ use crate::maintenance::doctor::databases;
 use crate::maintenance::every_task;
 use crate::sessions;
 use crate::store::{Place, TRANSCRIPTS as FOLDER};
-use crate::tx;
 use crate::views::doctor::Report;
 use crate::views::phased;
+use crate::{seal_checks, trash};
 use orange_core::task::Task;
 use orange_sys::listing;
 
@@ -31,30 +31,33 @@ pub(crate) fn check_plans(call: &Call, report: &mut Report) -> Result<()> {
     if report.is_open(databases::SUBJECT) {
         return Ok(());
     }
-    for (subject, place, task) in phased_tasks(call)? {
-        let history = place.history()?;
-        if !task.status.is_terminal() && execution::is_incomplete(call, &task, &history)? {
-            let (told, missing) = history.turns_missing_in(&execution::execution(call, &task)?);
-            let problem = format!(
-                "orange.db has lost {missing} of its {told} turns, or its plan: it was restored from a backup"
-            );
-            let how =
-                "takes what its journal tells; a plan that is lost is that of its weight again";
-            report.repair(subject, problem, how, || fill_in(call, place));
-        } else if let Err(error) = execution::plan(call, &task) {
+    for (subject, _, task) in phased_tasks(call)? {
+        if let Err(error) = execution::plan(call, &task) {
             report.add_error(subject, error);
         }
     }
     Ok(())
 }
 
-fn fill_in(call: &Call, place: Place) -> Result<&'static str> {
-    let mut tx = tx::lock_task(call, place)?;
-    tx.mark()?;
-    execution::fill_in(call, &tx.place, &tx.task, tx.history())?;
-    tx.journal_execution()?;
-    tx.commit(Vec::new()).map(drop)?;
-    Ok("filled in from its journal")
+/// What the journals of phased tasks say, those in the trash included.
+pub(crate) fn journals(call: &Call) -> Result<Vec<Journal>> {
+    let tasks = phased_tasks(call)?.into_iter();
+    let trashed = trash::trashed(call).into_iter();
+    let trashed = trashed.filter(|(_, task)| task.has_plan());
+    let all = tasks.map(|(_, place, task)| (place, task)).chain(trashed);
+    Ok(all
+        .map(|(place, task)| {
+            // One that cannot be read is taken for newer than anything.
+            let history = place.history().unwrap_or_default();
+            Journal {
+                is_over: task.status.is_terminal(),
+                last: history.events.last().map(|event| event.timestamp),
+                moved: seal_checks::remembered(&history.events),
+                turns: history.turns(),
+                task: task.id,
+            }
+        })
+        .collect())
 }
 
 pub(crate) fn check_claims(call: &Call, report: &mut Report) -> Result<()> {

@@ -7,7 +7,7 @@ use crate::execution;
 use crate::store::Place;
 use crate::tx;
 use crate::tx::commit::Committed;
-use crate::verbs::phased::{gate, has_phases, not_here};
+use crate::verbs::phased::{gate, is_phased, not_here};
 use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Move;
 use orange_core::workflow::{Actor, Intent};
@@ -22,7 +22,7 @@ pub fn request_changes(call: &Call, place: Place, text: &str) -> Result<Committe
             .hint("say it: the agent gets it as what it has to do differently"));
     }
     let mut tx = tx::lock_task(call, place.clone())?;
-    has_phases(&tx)?;
+    is_phased(&tx.task)?;
     let wish = Move::for_intent(&tx.task, Intent::RequestChanges)
         .filter(|_| tx.task.offers(Intent::RequestChanges));
     let Some(wish) = wish else {

@@ -7,7 +7,7 @@ use crate::execution::{self, rules};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
-use crate::verbs::phased::{has_phases, not_here, said};
+use crate::verbs::phased::{is_phased, not_here, said};
 use orange_core::display::time::ago;
 use orange_core::history::Event;
 use orange_core::history::payload::StatusMoved;
@@ -63,7 +63,7 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     }
     access::people_only(call, "decide about phases")?;
     let mut tx = tx::lock_task(call, place)?;
-    has_phases(&tx)?;
+    is_phased(&tx.task)?;
     check_is_as_shown(&tx, shown)?;
     let trigger = if approved {
         Trigger::APPROVE
@@ -110,7 +110,11 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
 fn decided_before(tx: &TaskTx<'_>, error: Error) -> Error {
     const JUST: SignedDuration = SignedDuration::from_mins(1);
     let now = tx.call.now();
-    let last = tx.history().decisions().last();
+    let task = tx.task.id.as_str();
+    let stored = tx
+        .call
+        .with_existing_database(|database| database.decisions(task));
+    let last = stored.ok().flatten().and_then(|all| all.into_iter().last());
     let Some(last) = last.filter(|last| now.duration_since(last.at) < JUST) else {
         return error;
     };
@@ -173,7 +177,7 @@ fn move_on(tx: &TaskTx<'_>, trigger: Trigger) -> Result<Event> {
 pub fn answer(call: &Call, place: Place, text: &str) -> Result<Committed> {
     access::people_only(call, "answer questions")?;
     let mut tx = tx::lock_task(call, place)?;
-    has_phases(&tx)?;
+    is_phased(&tx.task)?;
     let wish = Move::for_intent(&tx.task, Intent::Answer)
         .filter(|_| tx.task.offers(Intent::Answer))
         .ok_or_else(|| not_here(call, &tx.task, "answer"))?;

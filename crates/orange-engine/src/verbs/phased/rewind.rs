@@ -8,7 +8,7 @@ use crate::projects::Project;
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
-use crate::verbs::phased::{has_phases, not_here};
+use crate::verbs::phased::{is_phased, not_here};
 use crate::{effects, execution, facts};
 use orange_core::history::Event;
 use orange_core::machine::Move;
@@ -40,7 +40,7 @@ pub struct Rewound {
 pub fn rewind(call: &Call, place: Place, wish: &RewindWish) -> Result<Rewound> {
     access::people_only(call, "rewind tasks")?;
     let mut tx = tx::lock_task(call, place)?;
-    has_phases(&tx)?;
+    is_phased(&tx.task)?;
     if !tx.task.may_rewind() {
         return Err(not_here(call, &tx.task, "rewind"));
     }

@@ -7,7 +7,7 @@ use crate::error::{Result, err};
 use crate::execution;
 use crate::store::Place;
 use crate::tx;
-use crate::verbs::phased::{has_phases, not_here, said};
+use crate::verbs::phased::{is_phased, not_here, said};
 use crate::verbs::start::{self, StartOutcome};
 use orange_core::machine::Move;
 use orange_core::task::Task;
@@ -45,7 +45,7 @@ impl Again {
 pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<StartOutcome> {
     access::people_only(call, "run tasks")?;
     let mut tx = tx::lock_task(call, place.clone())?;
-    has_phases(&tx)?;
+    is_phased(&tx.task)?;
     if Move::on(&tx.task, again.trigger()).is_some() || !tx.task.has_started() {
         // What is wrong is said before anything changes.
         with_phase(call, &tx.task, wish)?;

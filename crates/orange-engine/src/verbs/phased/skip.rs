@@ -7,14 +7,14 @@ use crate::execution;
 use crate::store::Place;
 use crate::tx;
 use crate::tx::commit::Committed;
-use crate::verbs::phased::{has_phases, nobody_is_at_it};
+use crate::verbs::phased::{is_phased, nobody_is_at_it};
 use orange_core::{Action, text};
 
 /// Leaves a phase out; the reason is kept with it.
 pub fn skip(call: &Call, place: Place, phase: &str, reason: &str) -> Result<Committed> {
     access::people_only(call, "skip phases")?;
     let mut tx = tx::lock_task(call, place)?;
-    has_phases(&tx)?;
+    is_phased(&tx.task)?;
     nobody_is_at_it(call, &tx.task, "skip a phase of")?;
     let plan = execution::required_plan(call, &tx.task)?;
     let execution = execution::execution(call, &tx.task)?;

@@ -19,7 +19,12 @@ pub(super) fn phased_concerns(
     head: Option<&str>,
 ) -> Result<Vec<Concern>> {
     let Some(plan) = execution::plan(call, task)? else {
-        let what = format!("it is {}, and has no plan yet", task.status);
+        let status = task.status;
+        let what = if execution::had_plan(task) {
+            format!("it is {status}, and orange.db does not have its plan any more")
+        } else {
+            format!("it is {status}, and has no plan yet")
+        };
         return Ok(vec![Concern::plain(what)]);
     };
     let execution = execution::execution(call, task)?;
