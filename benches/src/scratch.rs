@@ -22,6 +22,13 @@ pub(crate) struct Scratch {
     homes: RefCell<BTreeMap<usize, Rc<Home>>>,
 }
 
+/// A copy, as an installation makes one: what a linker wrote piece by piece takes longer to load.
+fn installed(program: &Path, folder: &Path) -> Result<PathBuf> {
+    let copy = folder.join(program.file_name().ok_or("no program")?);
+    fs::copy(program, &copy)?;
+    Ok(copy)
+}
+
 impl Scratch {
     pub(crate) fn new() -> Result<Scratch> {
         let itself = std::env::current_exe()?;
@@ -41,11 +48,12 @@ impl Scratch {
             fresh(&std::env::temp_dir())?
         };
         sweep(target)?;
+        let disk = fresh(target)?;
         Ok(Scratch {
             memory,
-            disk: fresh(target)?,
-            orange,
-            itself,
+            orange: installed(&orange, &disk)?,
+            itself: installed(&itself, &disk)?,
+            disk,
             homes: RefCell::default(),
         })
     }
