@@ -94,8 +94,8 @@ pub(crate) fn is_completed(task: &Task) -> bool {
 
 /// Whether a plan was written for a task that is not over. Its file names the phase, or it has gone further.
 pub(crate) fn had_plan(task: &Task) -> bool {
-    let began = task.has_started() && !task.rows().any(needs_weight);
-    !task.status.is_terminal() && (task.current_phase.is_some() || began)
+    let began = task.current_phase.is_some() || task.has_started();
+    began && !task.status.is_terminal() && !task.rows().any(needs_weight)
 }
 
 /// The same for what has to go on without a plan that cannot be read: whoever locks the task, to cancel it or to reset that plan.

@@ -11,6 +11,8 @@ use std::ops::Deref;
 pub enum Lock<'a> {
     Monitor,
     Queue,
+    /// One repair of orange.db at a time.
+    Repair,
     /// Of the check whose files have this name.
     Check(&'a str),
     /// Of the task, by a name made of its folder, whose weight an errand finds out.
@@ -49,6 +51,7 @@ impl Lock<'_> {
         match self {
             Lock::Monitor => (Rank::Monitor, ".monitor.lock".into()),
             Lock::Queue => (Rank::Queue, ".queue.lock".into()),
+            Lock::Repair => (Rank::Queue, ".repair.lock".into()),
             Lock::Check(name) => (Rank::Check, format!("verify/{name}.lock")),
             Lock::Classify(name) => (Rank::Check, format!("classify/{name}.lock")),
             Lock::Merge(project) => (Rank::Merge, format!("tasks/{project}/.merge.lock")),

@@ -206,8 +206,11 @@ fn steps(this: &mut Executor<'_>) -> Result<End> {
         if this.run.is_to_stop() {
             return Ok(this.interrupted());
         }
-        // A repair of orange.db may have taken an older one's place, which does not have it.
-        execution::required_plan(this.call, &this.task)?;
+        // After a repair of orange.db there may be none any more, or another one.
+        if execution::required_plan(this.call, &this.task)? != this.plan {
+            let why = "its plan was written anew".to_owned();
+            return Ok(End::Because(Trigger::SIGTERM, why));
+        }
         let execution = execution::execution(this.call, &this.task)?;
         if !this.gates_are_current(&execution)? {
             return Ok(this.interrupted());

@@ -17,7 +17,7 @@ use orange_core::task::Task;
 use orange_core::work::execution::{End, Execution};
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::Plan;
-use orange_core::workflow::{Actor, Condition, Intent, Role, Trigger};
+use orange_core::workflow::{Actor, Condition, Intent, Role, Transition, Trigger};
 use orange_sys::crash_points::crash_point;
 
 /// What orange.db alone knows of an execution.
@@ -112,6 +112,15 @@ impl TaskTx<'_> {
 
     /// Makes the move that an executor did not live to make, or that a decision which is stored implies.
     pub(crate) fn follow_execution(&mut self) -> Result<()> {
+        self.follow_rows(false)
+    }
+
+    /// The same for a verb that has just changed the rows: a person says that they count.
+    pub(crate) fn follow_person(&mut self) -> Result<()> {
+        self.follow_rows(true)
+    }
+
+    fn follow_rows(&mut self, said: bool) -> Result<()> {
         if !self.task.has_plan() {
             return Ok(());
         }
@@ -120,7 +129,7 @@ impl TaskTx<'_> {
         }
         self.finish_rewind()?;
         self.follow_weight()?;
-        self.take_decision()?;
+        self.take_decision(said)?;
         self.take_change()
     }
 
@@ -238,13 +247,15 @@ impl TaskTx<'_> {
     }
 
     /// A decision or an answer of a person is stored, and the task has not moved.
-    fn take_decision(&mut self) -> Result<()> {
+    fn take_decision(&mut self, said: bool) -> Result<()> {
         let (call, task) = (self.call, &self.task);
-        let waits = task.rows().any(|row| {
-            row.conditions.contains(&Condition::DecisionStored)
-                || row.intent == Some(Intent::Answer)
-        });
-        if !waits {
+        let of_gate = |row: &Transition| row.conditions.contains(&Condition::DecisionStored);
+        let waits = |row: &Transition| of_gate(row) || row.intent == Some(Intent::Answer);
+        if !task.rows().any(waits) {
+            return Ok(());
+        }
+        // Rows that are older than its journal imply what nobody has decided.
+        if !said && task.rows().any(of_gate) && !self.was_decided_here()? {
             return Ok(());
         }
         let execution = execution::execution(call, task)?;
@@ -265,6 +276,18 @@ impl TaskTx<'_> {
         self.write(vec![event])?;
         crash_point("decision.moved");
         self.finish_hooks()
+    }
+
+    /// Whether the last decision came after the move that brought the task where it stands.
+    fn was_decided_here(&self) -> Result<bool> {
+        let came = self.history().last_transition();
+        let came = came.map(|transition| transition.opening.timestamp);
+        let task = self.task.id.as_str();
+        let stored = self
+            .call
+            .with_existing_database(|database| database.decisions(task))?;
+        let last = stored.and_then(|all| all.last().map(|last| last.at));
+        Ok(last.zip(came).is_some_and(|(last, came)| last >= came))
     }
 
     /// A task whose phases were all over, and one of them is to be tried again: it waits to be executed.

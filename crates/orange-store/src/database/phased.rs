@@ -81,6 +81,16 @@ impl Database {
         })
     }
 
+    /// Whether a turn is missing here, or has not ended, that a journal tells of. A row is there before its event.
+    pub(super) fn lacks_turns(&mut self, journal: &Journal) -> Result<bool> {
+        let known = self.read(|rows| iteration::of_task(rows, &journal.task))?;
+        Ok(journal.turns.iter().any(|told| {
+            let mut rows = known.iter();
+            let row = rows.find(|row| (&row.phase, row.iteration) == (&told.phase, told.iteration));
+            row.is_none_or(|row| row.is_open() && !told.is_open())
+        }))
+    }
+
     /// Forgets how far a task is, which nobody knows: its plan is to be written anew, and each phase begins another attempt.
     /// What its turns cost stays, as its journal tells it. A task that is over keeps its plan.
     pub(super) fn drop_progress(&mut self, journal: &Journal) -> Result<()> {
@@ -93,6 +103,9 @@ impl Database {
                 for table in ["plans", "executions", "phases", "claims"] {
                     rows.execute(&format!("DELETE FROM {table} WHERE task_id = ?1"), [task])?;
                 }
+                let saved = journal.spec.map(|at| at.to_string()).unwrap_or_default();
+                let older = "DELETE FROM specs WHERE task_id = ?1 AND updated_at < ?2";
+                rows.execute(older, [task, &saved])?;
                 let turns = iteration::of_task(rows, task)?;
                 execution::store_state(rows, task, &before_anew(&turns))?;
             }
@@ -153,6 +166,8 @@ pub struct Journal {
     pub is_over: bool,
     /// When its last event happened; None: nobody can read it.
     pub last: Option<Timestamp>,
+    /// When the specification was saved that it tells of last.
+    pub spec: Option<Timestamp>,
     /// The seal that is remembered of it.
     pub moved: Option<String>,
     pub turns: Vec<Iteration>,

@@ -3,7 +3,7 @@
 
 use super::phased::{Journal, TABLES};
 use super::{Database, MIGRATIONS, explain};
-use crate::index::{check, user_version};
+use crate::index::check;
 use crate::journal::sync_folder;
 use crate::private;
 use crate::replace::write_atomic;
@@ -13,7 +13,7 @@ use orange_sys::error::{IoContext, Result, err};
 use orange_sys::private::unless_gone;
 use rusqlite::Connection;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What became of a database.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn repair(home: &Path, stamp: &str, journals: &[Journal]) -> Result<Repaired
     let work = home.join("orange.db.repair");
     let ready = work.join("ready.db");
     let is_there = path.exists();
-    let mut done = if ready.exists() && !is_there {
+    let mut done = if !is_there && is_newer(&ready, &Database::backup_in(home)) {
         // A repair was killed when it had set the damaged one aside.
         Repaired::default()
     } else {
@@ -80,12 +80,13 @@ fn build(
     };
     let mut outdated = Vec::new();
     let mut of_executions = tables.iter().filter(|table| says_how_far(table));
-    if !of_executions.all(|table| is_in(&whole, table)) {
-        for journal in journals {
-            if database.is_older_than(journal, backup)? {
-                database.drop_progress(journal)?;
-                outdated.push(journal.task.clone());
-            }
+    let are_whole = of_executions.all(|table| is_in(&whole, table));
+    for journal in journals {
+        // The file may be whole, and what had not come into it from its log be lost.
+        let is_older = !are_whole && database.is_older_than(journal, backup)?;
+        if is_older || database.lacks_turns(journal)? {
+            database.drop_progress(journal)?;
+            outdated.push(journal.task.clone());
         }
     }
     database
@@ -103,6 +104,12 @@ fn build(
         whole,
         outdated,
     })
+}
+
+/// Whether that file is there, and the other one is not younger.
+fn is_newer(one: &Path, other: &Path) -> bool {
+    let made = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+    made(one).is_some_and(|one| made(other).is_none_or(|other| one >= other))
 }
 
 fn is_in(tables: &[String], table: &str) -> bool {
@@ -134,20 +141,24 @@ fn set_aside(home: &Path, stamp: &str) -> Result<Option<String>> {
 fn copy_backup(home: &Path, work: &Path) -> Result<Option<Timestamp>> {
     let (path, backup) = (Database::path_in(work), Database::backup_in(home));
     let made = fs::metadata(&backup).and_then(|about| about.modified());
-    let Some(bytes) = sound_copy(&backup, work) else {
+    let Some(bytes) = unless_gone(fs::read(&backup)).doing("read", &backup)? else {
         return Ok(None);
     };
+    if !is_sound(&bytes, work) {
+        // Kept: the next backup takes its name.
+        let kept = backup.with_extension("backup.damaged");
+        fs::rename(&backup, &kept).doing("set aside", &backup)?;
+        return Ok(None);
+    }
     private::write(&path, bytes).doing("write", &path)?;
     Ok(made.ok().and_then(|time| Timestamp::try_from(time).ok()))
 }
 
-/// The bytes of a database that passes its own check, which is made on a copy: it leaves files beside the one that it opens.
-fn sound_copy(path: &Path, work: &Path) -> Option<Vec<u8>> {
-    let bytes = fs::read(path).ok()?;
-    let copy: PathBuf = work.join("copy.db");
-    private::write(&copy, &bytes).ok()?;
-    check(&Connection::open(&copy).ok()?).ok()?;
-    Some(bytes)
+/// Whether a database passes its own check, which is made on a copy: it leaves files beside the one that it opens.
+fn is_sound(bytes: &[u8], work: &Path) -> bool {
+    let copy = work.join("copy.db");
+    let written = private::write(&copy, bytes);
+    written.is_ok() && Connection::open(&copy).is_ok_and(|copy| check(&copy).is_ok())
 }
 
 impl Database {
@@ -163,13 +174,15 @@ impl Database {
 
     /// Takes the tables over that SQLite finds nothing wrong with; says which.
     fn take_whole_tables(&mut self, damaged: &Path, tables: &[String]) -> Vec<String> {
-        if !is_of_this_version(damaged) {
-            return Vec::new();
-        }
         let attached = self
             .connection
             .execute("ATTACH ?1 AS damaged", [damaged.to_string_lossy()]);
-        if attached.is_err() {
+        let version = attached.and_then(|_| {
+            let sql = "PRAGMA damaged.user_version";
+            self.connection
+                .query_row(sql, [], |row| row.get::<_, i64>(0))
+        });
+        if version.is_ok_and(|version| version != MIGRATIONS.len() as i64) {
             return Vec::new();
         }
         let (of_executions, others): (Vec<&str>, Vec<&str>) = tables
@@ -239,11 +252,6 @@ impl Database {
             .pragma_update(None, "journal_mode", "DELETE");
         done.map_err(|error| explain(&self.path, error))
     }
-}
-
-fn is_of_this_version(path: &Path) -> bool {
-    let version = Connection::open(path).and_then(|connection| user_version(&connection));
-    version.is_ok_and(|version| version as usize == MIGRATIONS.len())
 }
 
 #[cfg(test)]

@@ -161,3 +161,26 @@ fn an_executor_pauses_whose_database_became_an_older_one() {
     env.until_status(&task, "completed");
     env.orange(["doctor"]).ok();
 }
+
+#[test]
+fn rows_that_are_older_than_the_journal_open_no_gate() {
+    let env = Agents::new();
+    let task = at_gate(&env);
+    let database = rusqlite::Connection::open(env.home().join("orange.db")).unwrap();
+    let older = "UPDATE phases SET status = 'pending', error = NULL";
+    assert!(database.execute(older, []).unwrap() > 0);
+    drop(database);
+    env.orange(["update", &task.key, "--priority", "high"]).ok();
+    assert_eq!(env.status(&task), "blocked");
+    env.orange(["approve", &task.key])
+        .fails_with(1)
+        .says("orange.db does not know what the phase of TASK-001 did")
+        .says("orange plan reset TASK-001");
+    assert_eq!(env.count(&task, "gate.decided"), 0);
+    env.orange(["plan", "reset", &task.key]).ok();
+    env.until("it is executed anew, up to its gate", || {
+        env.count(&task, "iteration.started") == 2 && env.status(&task) == "blocked"
+    });
+    env.orange(["approve", &task.key]).ok();
+    env.until_status(&task, "completed");
+}

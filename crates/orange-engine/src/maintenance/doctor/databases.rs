@@ -2,10 +2,11 @@
 
 use crate::call::Call;
 use crate::database::{self, Database, Repaired};
-use crate::error::{Code, Result};
+use crate::error::{Code, Result, err};
 use crate::index::Index;
 use crate::keys;
 use crate::maintenance::doctor::{phased, without_path};
+use crate::store::locks::Lock;
 use crate::views::doctor::{Report, Tone};
 use orange_core::display::time::ago;
 use orange_core::{Action, SignedDuration, Timestamp, text};
@@ -50,6 +51,9 @@ fn check_database(call: &Call, report: &mut Report) {
 }
 
 fn restore(call: &Call) -> Result<Repaired> {
+    let Some(_alone) = call.store.try_lock(Lock::Repair)? else {
+        return Err(err!(Busy, "another repair is at work"));
+    };
     let journals = phased::journals(call)?;
     database::repair(call.store.home(), &call.file_stamp(), &journals)
 }
@@ -61,6 +65,7 @@ fn in_words(repaired: &Repaired, now: Timestamp) -> String {
         None => "what is on disk, for there is no sound backup".to_owned(),
     };
     let rest = match &repaired.older[..] {
+        [] if repaired.whole.is_empty() => "what an earlier repair began is finished".to_owned(),
         [] => "all of its tables are whole, and kept".to_owned(),
         _ if repaired.whole.is_empty() => format!("restored from {backup}"),
         older => format!(
@@ -70,8 +75,11 @@ fn in_words(repaired: &Repaired, now: Timestamp) -> String {
     };
     let outdated = match repaired.outdated.len() {
         0 => String::new(),
-        1 => "; 1 task has gone on since".to_owned(),
-        many => format!("; {many} tasks have gone on since"),
+        1 => "; 1 task has gone on since, and has neither its plan nor a newer specification"
+            .to_owned(),
+        many => format!(
+            "; {many} tasks have gone on since, and have neither their plans nor newer specifications"
+        ),
     };
     match &repaired.aside {
         Some(aside) => format!("set aside as {aside}; {rest}{outdated}"),

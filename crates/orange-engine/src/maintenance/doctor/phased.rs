@@ -8,18 +8,24 @@ use crate::execution;
 use crate::maintenance::doctor::databases;
 use crate::maintenance::every_task;
 use crate::sessions;
-use crate::store::{Place, TRANSCRIPTS as FOLDER};
+use crate::store::{Place, TRANSCRIPTS as FOLDER, history_in};
 use crate::views::doctor::Report;
 use crate::views::phased;
 use crate::{seal_checks, trash};
+use orange_core::history::{Event, EventType};
 use orange_core::task::Task;
 use orange_sys::listing;
 
-/// Every task that is executed by a plan, with what a finding calls it. Who was cancelled before has its rows still.
+/// Every task that is executed by a plan, with what a finding calls it.
 fn phased_tasks(call: &Call) -> Result<Vec<(String, Place, Task)>> {
     let rows = every_task(call)?.into_iter();
-    let tasks = rows.filter(|row| row.damaged.is_none()).map(|row| {
-        let task = phased::task_of(&row);
+    let tasks = rows.map(|row| {
+        let found = call.store.survey(&row.folder);
+        let task = match found.damaged {
+            None => found.task,
+            // As far as its row in the index tells.
+            Some(_) => phased::task_of(&row),
+        };
         let subject = format!("{}:{}", row.project, task.label());
         (subject, call.store.place(&row.folder), task)
     });
@@ -44,14 +50,24 @@ pub(crate) fn journals(call: &Call) -> Result<Vec<Journal>> {
     let tasks = phased_tasks(call)?.into_iter();
     let trashed = trash::trashed(call).into_iter();
     let trashed = trashed.filter(|(_, task)| task.has_plan());
-    let all = tasks.map(|(_, place, task)| (place, task)).chain(trashed);
+    let trashed = trashed.map(|(place, task)| (trash::trash_place(call, &place), task));
+    let all = tasks
+        .map(|(_, place, task)| (place.path, task))
+        .chain(trashed);
     Ok(all
-        .map(|(place, task)| {
+        .map(|(folder, task)| {
             // One that cannot be read is taken for newer than anything.
-            let history = place.history().unwrap_or_default();
+            let history = history_in(&folder).unwrap_or_default();
+            let spec = |event: &&Event| event.kind == EventType::SpecSaved;
             Journal {
                 is_over: task.status.is_terminal(),
-                last: history.events.last().map(|event| event.timestamp),
+                last: history.events.iter().map(|event| event.timestamp).max(),
+                spec: history
+                    .events
+                    .iter()
+                    .rev()
+                    .find(spec)
+                    .map(|event| event.timestamp),
                 moved: seal_checks::remembered(&history.events),
                 turns: history.turns(),
                 task: task.id,

@@ -73,7 +73,7 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     said(&tx, trigger).map_err(|error| decided_before(&tx, error))?;
     let (plan, execution) = at_a_stop(&tx)?;
     let Some(phase) = execution.gate(&plan) else {
-        return Err(not_here(call, &tx.task, trigger.0));
+        return Err(nothing_to_decide(&tx.task));
     };
     let reason = reason.trim();
     let planned = plan.phase(&phase.name);
@@ -104,6 +104,19 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
         event.because(reason)
     };
     tx.commit_with_rows(event)
+}
+
+/// The rows are older than the journal, because orange.db was replaced.
+fn nothing_to_decide(task: &Task) -> Error {
+    let label = task.label();
+    err!(
+        Damaged,
+        "orange.db does not know what the phase of {label} did"
+    )
+    .hint(text!(
+        "{} has its open phases executed anew; its commits stay",
+        Action::reset_plan(task.name())
+    ))
 }
 
 /// Who decides just after somebody else hears of that decision.

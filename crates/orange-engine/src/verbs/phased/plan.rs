@@ -13,9 +13,10 @@ use crate::store::Place;
 use crate::tx;
 use crate::tx::TaskTx;
 use crate::tx::commit::Committed;
-use crate::verbs::phased::{is_phased, nobody_is_at_it, not_here};
+use crate::verbs::phased::{gate, is_phased, nobody_is_at_it, not_here};
 use crate::views::task;
 use orange_core::history::Event;
+use orange_core::history::payload::PlanWritten;
 use orange_core::machine::{self, Move};
 use orange_core::task::{Field, FieldMap, Task, Weight};
 use orange_core::work::execution::Execution;
@@ -89,7 +90,7 @@ pub fn edit(call: &Call, place: Place, text: &str) -> Result<(Committed, Vec<Str
         execution::put_plan(call, &tx.place, &tx.task, &plan, true)?;
         tx.journal_execution()?;
         // A question may be gone, or a phase be new to a task that was completed.
-        tx.follow_execution()?;
+        tx.follow_person()?;
     }
     Ok((tx.commit(Vec::new())?, parsed.ignored))
 }
@@ -106,11 +107,16 @@ pub fn reset(call: &Call, place: Place) -> Result<Committed> {
     access::people_only(call, "write plans anew")?;
     let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;
-    // One that cannot be read holds everything up, a decision at a gate too.
-    if execution::readable_plan(call, &tx.task)?.is_some() {
-        nobody_is_at_it(call, &tx.task, "reset the plan of")?;
+    // One that is lost, or cannot be read, holds everything up, a decision at a gate too.
+    if let Some(plan) = execution::readable_plan(call, &tx.task)? {
+        let execution = execution::execution(call, &tx.task)?;
+        if !gate::is_decided_here(&tx.task) || execution.gate(&plan).is_some() {
+            nobody_is_at_it(call, &tx.task, "reset the plan of")?;
+        }
     }
-    let Some(weight) = tx.task.weight else {
+    let written = tx.history().events.iter().rev().find_map(PlanWritten::of);
+    let written = written.and_then(|written| written.weight);
+    let Some(weight) = tx.task.weight.or(written) else {
         return Err(err!(
             ConditionUnmet,
             "{} has no weight yet, which its plan depends on",
@@ -121,7 +127,7 @@ pub fn reset(call: &Call, place: Place) -> Result<Committed> {
     let plan = rules::plan_of_weight(call, &tx.task, weight)?;
     execution::put_plan(call, &tx.place, &tx.task, &plan, false)?;
     tx.journal_execution()?;
-    tx.follow_execution()?;
+    tx.follow_person()?;
     tx.commit(Vec::new())
 }
 

@@ -36,6 +36,6 @@ pub fn skip(call: &Call, place: Place, phase: &str, reason: &str) -> Result<Comm
     execution::store(call, &tx.task, &after)?;
     tx.journal_execution()?;
     // Nobody has to answer any more what the agent of that phase asked.
-    tx.follow_execution()?;
+    tx.follow_person()?;
     tx.commit(Vec::new())
 }

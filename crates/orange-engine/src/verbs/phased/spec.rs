@@ -50,7 +50,7 @@ pub fn set(call: &Call, place: Place, content: &str) -> Result<SavedSpec> {
         execution::spec::save(call, &tx.task.id, content, SpecSource::Cli, after.as_ref())?;
         tx.journal_execution()?;
         // Nobody has to answer any more what the agent of that phase asked.
-        tx.follow_execution()?;
+        tx.follow_person()?;
     }
     Ok(SavedSpec {
         done: tx.commit(Vec::new())?,
