@@ -260,18 +260,18 @@ const NOTES: &str = "\
 
 ## What a command does that its floor does not
 
-- *A status change* (2.3 × its floor, the goal is 2 ×): 6 million instructions and some 680 system calls (callgrind and
+- *A status change* (2.5 × its floor, the goal is 2 ×): 6 million instructions and some 680 system calls (callgrind and
   strace, November 2026), and as many waits for the disk as its floor: four, and a fifth for hooks. 1.1 million instructions and
   77 calls are the start of any command, 1.2 million are SQLite reading the tables of index.db and of orange.db, without which no
   list is right and a line in a journal could be anybody's. A quarter of its time are page faults, most of them of the program itself.
   In process, where nothing is opened anew, the same change is 1.9 × its floor.
-- *A decision at a gate* (1.4 × a status change with hooks, the goal is 1 ×): it is stored in orange.db, which is a wait for the disk
+- *A decision at a gate* (1.7 × a status change with hooks, the goal is 1 ×): it is stored in orange.db, which is a wait for the disk
   more, before it is journalled with its move as one change. Without that a decision would not outlive a reboot. `orange approve`
   then looks whether the next phase may start now, as `orange run` does.
 - *`task cancel`* of a dirty slot (4.2 ×, the goal is 4 ×): the rescue, which is 1.8 × a `git status` by itself, then detach, reset
   and clean, each of which looks at the 50,000 files once more. None of them is left out, because what each finds is what the
   next one relies on.
-- *A task from creation to `reviewing`* (2.7 ×, the goal is 2.5 ×): the agents call `orange` for every move and every signal, and
+- *A task from creation to `reviewing`* (2.8 ×, the goal is 2.5 ×): the agents call `orange` for every move and every signal, and
   each of the four moves waits for the disk as a status change does. The script only starts the same agents and windows.
 - *A merge* (3.1 ×, the goal is 2.5 ×): seven calls of git in four steps (those of a step run at once), against three. The rules of the repository and
   links that somebody committed are looked up before anything moves, and the commits are read for their authors; then the
