@@ -142,7 +142,8 @@ until orange answer TASK-001; do sleep 0.05; done",
 printf 'harness:\\n  mine:\\n    command: [asking, npm test, make]\\n    like: claude\\n' >>~/orange/config.yaml
 orange new 'Add a login form' --harness mine --permissions ask
 until orange answer TASK-001 --always; do sleep 0.05; done
-until orange answer TASK-001 --always; do sleep 0.05; done",
+until orange answer TASK-001 | grep -q make; do sleep 0.05; done
+orange answer TASK-001 --always",
         stand_ins: &[],
     },
     Situation {
