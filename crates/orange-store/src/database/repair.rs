@@ -53,7 +53,8 @@ pub fn repair(home: &Path, stamp: &str, journals: &[Journal]) -> Result<Repaired
     };
     crash_point("repair.built");
     keep_others_out(home, &ready)?;
-    done.aside = set_aside(home, stamp)?.filter(|_| is_there);
+    let aside = set_aside(home, stamp)?;
+    done.aside = is_there.then_some(aside);
     crash_point("repair.aside");
     fs::rename(&ready, &path).doing("write", &path)?;
     sync_folder(&path).doing("write", home)?;
@@ -127,14 +128,14 @@ fn keep_others_out(home: &Path, ready: &Path) -> Result<()> {
 }
 
 /// The file itself first: one that is gone is opened by nobody. Gives its new name.
-fn set_aside(home: &Path, stamp: &str) -> Result<Option<String>> {
+fn set_aside(home: &Path, stamp: &str) -> Result<String> {
     let aside = format!("orange.db.damaged-{stamp}");
     for suffix in ["", "-wal", "-shm"] {
         let from = home.join(format!("orange.db{suffix}"));
         let to = home.join(format!("{aside}{suffix}"));
         unless_gone(fs::rename(&from, &to)).doing("set aside", &from)?;
     }
-    Ok(Some(aside))
+    Ok(aside)
 }
 
 /// Gives the time at which it was made, if there is one that is sound.

@@ -213,6 +213,20 @@ impl Env {
     }
 }
 
+/// An errand that a command left may still write, so that a folder which is being deleted is not empty again.
+impl Drop for Env {
+    fn drop(&mut self) {
+        for _ in 0..1000 {
+            match fs::remove_dir_all(self.folder.path()) {
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                    std::thread::yield_now();
+                }
+                Ok(()) | Err(_) => return,
+            }
+        }
+    }
+}
+
 /// What a process said, for messages.
 pub(crate) fn told(output: &Output) -> String {
     format!(
