@@ -569,6 +569,24 @@ pub fn finish_transition(task: &Task, transition: &str, now: Timestamp) -> Event
     number(event, task)
 }
 
+/// The end of a move whose hooks only ask for something, to be journalled together with it. None: it has others, or its end
+/// changes the task as well.
+pub fn over_at_once(task: &Task, moved: &Event, now: Timestamp) -> Option<Vec<Event>> {
+    let transition = moved.transition.as_deref()?;
+    let only_asks = |name: &String| Hook::from_name(name).is_some_and(Hook::only_asks);
+    if task.crash_count > 0 || moved.hooks.is_empty() || !moved.hooks.iter().all(only_asks) {
+        return None;
+    }
+    let completed = moved.hooks.iter().map(|name| {
+        let mut event = Event::new(EventType::HookCompleted, now);
+        event.hook = Some(name.clone());
+        event.transition = Some(transition.to_owned());
+        event
+    });
+    let over = finish_transition(task, transition, now);
+    Some(completed.chain([over]).collect())
+}
+
 /// Gives an event the next revision.
 pub fn number(mut event: Event, task: &Task) -> Event {
     event.revision = Some(task.revision + 1);

@@ -20,7 +20,7 @@ pub(crate) mod take_back;
 pub(crate) mod ui_testing;
 pub(crate) mod verify;
 
-use crate::call::{self, Call};
+use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::tx::TaskTx;
 use orange_core::history::{Event, EventType};
@@ -63,8 +63,7 @@ fn effect(tx: &mut TaskTx<'_>, hook: Hook) -> Result<Vec<Event>> {
         Hook::KillSession => agents::kill_session(tx)?,
         Hook::NotifyWorker => agents::notify_worker(tx)?,
         Hook::SpawnNext => {
-            // The queue is looked at when this task is let go of.
-            call::request_queue_run(call)?;
+            tx.ask_for_queue();
             vec![completed(call)]
         }
         Hook::DeleteRemoteBranch => {

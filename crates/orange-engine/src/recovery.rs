@@ -155,11 +155,9 @@ pub(crate) fn finish_marked(call: &Call, place: &Place) -> Result<bool> {
         call.store.unmark(place);
         return Ok(true);
     }
-    let task = tx::opened(call, place.clone(), lock, false, true)?
-        .task
-        .clone();
-    if task.is_queued() {
-        // Whoever created it, or brought it its turn, did not live to start it.
+    let tx = tx::opened(call, place.clone(), lock, false, true)?;
+    if tx.task.is_queued() || tx.asked_for_queue() {
+        // Whoever created it, or brought somebody their turn, may not have lived to say so.
         call::request_queue_run(call)?;
     }
     Ok(true)

@@ -14,7 +14,7 @@ pub(crate) mod slot_drift;
 pub(crate) mod taken_out;
 pub(crate) mod write_reconciled;
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::effects::notify::{self, Notification};
 use crate::effects::{self, delegation};
 use crate::error::{Code, Error, IoContext, Result, err};
@@ -60,6 +60,8 @@ pub struct TaskTx<'a> {
     writer_open: bool,
     /// What was journalled and is not in the feed yet.
     untold: Vec<EventType>,
+    /// The queue is to be looked at once the index has this change.
+    asks_for_queue: bool,
     /// What the person is to hear of.
     unsent: Vec<Notification>,
     /// Rebuild what a command alone would not touch (`doctor --repair`).
@@ -142,6 +144,7 @@ pub(crate) fn opened(
         unindexed: marked,
         writer_open: false,
         untold: untold.into_iter().collect(),
+        asks_for_queue: false,
         unsent: Vec::new(),
         repair,
         place,
@@ -307,6 +310,11 @@ impl TaskTx<'_> {
         }
     }
 
+    /// Has the queue looked at when this change is over.
+    pub(crate) fn ask_for_queue(&mut self) {
+        self.asks_for_queue = true;
+    }
+
     /// Takes TASK.md as it is now, after something was written into it.
     pub(crate) fn reread(&mut self) -> Result<()> {
         self.mark()?;
@@ -364,6 +372,12 @@ impl TaskTx<'_> {
     /// The end of a change: what follows from it elsewhere is seen to while the task is still listed.
     pub(crate) fn conclude(&mut self) {
         let (call, task) = (self.call, &self.task);
+        if self.asks_for_queue
+            && let Err(error) = call::request_queue_run(call)
+        {
+            return call.notice(format!("nobody was asked to look at the queue: {error}"));
+        }
+        self.asks_for_queue = false;
         if self.marked
             && let Err(error) = workspaces::drop_reservation(call, task)
         {
@@ -432,8 +446,11 @@ impl TaskTx<'_> {
                 .map_err(|error| Error::new(Code::Failed, error.to_string()).because(error))?;
             // In the same write as the move.
             let review = review::noted_beside(&event, &self.task);
+            let over = machine::over_at_once(&self.task, &event, self.call.now());
             all.push(event);
             all.extend(review);
+            self.asks_for_queue |= over.is_some();
+            all.extend(over.into_iter().flatten());
         }
         self.journal(all)
     }

@@ -99,6 +99,12 @@ impl Hook {
                 | Hook::ArchiveHandoff
         )
     }
+
+    /// Only asks for something that may be asked for any number of times. Where a move has no other hooks, it is over once it is
+    /// journalled.
+    pub fn only_asks(self) -> bool {
+        self == Hook::SpawnNext
+    }
 }
 
 /// One entry of the "hooks" column.

@@ -65,6 +65,14 @@ impl TaskTx<'_> {
         transition.opening.transition.clone()
     }
 
+    /// Whether the last status change asked for a look at the queue.
+    pub(crate) fn asked_for_queue(&self) -> bool {
+        let last = self.snapshot.history.last_transition();
+        let hooks = last.map(|last| last.hooks).unwrap_or_default();
+        let spawn_next = Hook::SpawnNext.name();
+        hooks.iter().any(|hook| hook.name == spawn_next)
+    }
+
     /// Hooks of the last status change that failed, and why.
     pub(crate) fn failed_hooks(&self) -> Vec<(String, String)> {
         let state = self.snapshot.history.last_transition();

@@ -234,10 +234,17 @@ fn at_gate(env: &Agents) -> TestTask {
 
 #[test]
 fn a_decision_that_was_stored_is_carried_out_by_the_next_command() {
-    for second in [None, Some("decision.moved")] {
+    let points = [
+        ("gate.stored", None),
+        ("gate.stored", Some("decision.moved")),
+        // Journalled with its move, which has asked nobody to look at the queue yet.
+        ("commit.journalled", None),
+        ("commit.written", None),
+    ];
+    for (first, second) in points {
         let env = Agents::new();
         let task = at_gate(&env);
-        killed_at(&env, "gate.stored", &["approve", &task.key]);
+        killed_at(&env, first, &["approve", &task.key]);
         if let Some(point) = second {
             killed_at(&env, point, &["ls"]);
         }
