@@ -180,12 +180,13 @@ impl Override {
 
 /// Says that somebody should look whether a task of the queue can start.
 pub(crate) const WANTED: &str = "queue.wanted";
+/// What it is called while somebody looks. It stays where they die over it.
+pub(crate) const TAKEN: &str = "queue.taken";
 
 /// Asks for a look at the queue once this command is done.
 pub(crate) fn request_queue_run(call: &Call) -> Result<()> {
     let path = call.store.home().join(WANTED);
-    let stamp = call.file_stamp();
-    private::write(&path, stamp).doing("write", &path)
+    private::create(&path).map(drop).doing("create", &path)
 }
 
 /// A project whose repository is where it is said to be.

@@ -1,48 +1,57 @@
 //! The queue: whoever waits in it starts when there is room, and a person hears who starts or could start.
 
-use crate::call::{Call, Caller, WANTED};
+use crate::call::{Call, Caller, TAKEN, WANTED};
 use crate::effects::start_agent;
-use crate::error::Result;
+use crate::error::{Error, IoContext, Result};
 use crate::settings;
 use crate::store::locks::Lock;
+use crate::store::private;
 use crate::verbs::start;
 use crate::workspaces::{acquire, base};
 use crate::{budget, errand, facts, home_record, rules};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, Text, text};
+use orange_sys::crash_points::crash_point;
 use std::collections::HashMap;
-use std::fs;
+use std::{fs, io};
 
 /// Starts what waits in the queue, if somebody asked for a look.
 pub fn serve_queue(call: &Call) -> Result<usize> {
-    let wanted = call.store.home().join(WANTED);
-    if !wanted.exists() {
-        return Ok(0);
-    }
-    let Some(_lock) = call.store.try_lock(Lock::Queue)? else {
-        // Whoever has it looks again before letting go.
-        return Ok(0);
-    };
+    let [wanted, taken] = [WANTED, TAKEN].map(|name| call.store.home().join(name));
     let mut count = 0;
     let this = call.as_engine();
-    while let Ok(asked) = fs::read(&wanted) {
-        count += start::start_each(&this, start::queued(&this)?, |_, _| Ok(false))?.len();
-        // Asked for again meanwhile: look again.
-        if fs::read(&wanted).is_ok_and(|now| now == asked) {
-            let _ = fs::remove_file(&wanted);
+    while is_wanted(call) {
+        let Some(_lock) = call.store.try_lock(Lock::Queue)? else {
+            // Whoever has it looks again after letting go.
+            break;
+        };
+        // Who asks from now on is not served by this look: that would miss what they have not written yet.
+        if let Err(error) = fs::rename(&wanted, &taken)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(Error::io("rename", &wanted, &error));
         }
+        crash_point("queue.taken");
+        count += start::start_each(&this, start::queued(&this)?, |_, _| Ok(false))?.len();
+        private::unless_gone(fs::remove_file(&taken)).doing("remove", &taken)?;
     }
     Ok(count)
+}
+
+/// Whether a look at the queue was asked for that nobody has finished.
+fn is_wanted(call: &Call) -> bool {
+    let home = call.store.home();
+    home.join(WANTED).exists() || home.join(TAKEN).exists()
 }
 
 /// Has somebody look at the queue if that was asked for, without waiting for it.
 pub fn leave_queue_to_errand(call: &Call) {
     if home_record::copied_from(call).is_none()
-        && call.store.home().join(WANTED).exists()
+        && is_wanted(call)
         && let Err(error) = errand::start(&call.orange, call.store.home(), &["queue"])
     {
-        tracing::warn!(%error, "nobody looks at the queue");
+        tracing::warn!(%error, "the queue process cannot be started");
     }
 }
 

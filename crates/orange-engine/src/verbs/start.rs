@@ -101,7 +101,12 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
         Ok(changed) => Ok(StartOutcome::Started(Box::new(changed))),
         // Somebody was quicker.
         Err(error) if error.code == Code::ConditionUnmet && !force => {
-            queue(call, place, spoken(call, &error))
+            let why = spoken(call, &error);
+            match why_not_now(call, &call.store.survey(&place.folder()).task)? {
+                Some(_) => queue(call, place, why),
+                // A person's consent, say, which no other task gives up.
+                None => put_in_queue(call, place, why),
+            }
         }
         Err(error) => Err(error),
     }
@@ -225,8 +230,21 @@ fn claim_start(call: &Call, place: &Place) -> Result<Claim> {
     Ok(claim.map_or(Claim::Another, Claim::Got))
 }
 
-/// Notes that a task is to start as soon as it can. That takes it out of the backlog.
+/// Puts a task into the queue that waits for something which other tasks give up.
 fn queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> {
+    let queued = put_in_queue(call, place, why)?;
+    if let StartOutcome::Queued(task, _) = &queued
+        && call.caller != Caller::Engine
+        && why_not_now(call, task)?.is_none()
+    {
+        // It came free before the task stood in the queue: whoever gave it up did not see it there.
+        call::request_queue_run(call)?;
+    }
+    Ok(queued)
+}
+
+/// Notes that a task is to start as soon as it can. That takes it out of the backlog.
+fn put_in_queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> {
     let tx = tx::lock_task(call, place.clone())?;
     if tx.task.has_started() {
         let why = started_by_another(&tx.task).unwrap_or(why);

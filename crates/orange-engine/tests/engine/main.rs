@@ -30,6 +30,8 @@ mod outcome;
 mod permissions;
 mod phased_views;
 mod queue;
+#[cfg(debug_assertions)]
+mod queue_races;
 mod rescue;
 mod shared_home;
 mod slot_carry_over;

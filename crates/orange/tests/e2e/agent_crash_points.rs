@@ -64,6 +64,25 @@ fn create_is_killed_around_the_start_of_its_agent() {
 }
 
 #[test]
+fn a_look_at_the_queue_that_was_killed_is_made_by_the_next_command() {
+    let env = Agents::new();
+    env.orange(["config", "set", "agents.limit", "1"]).ok();
+    let script = env.script("waits", WAITS);
+    let first = env.create(["First", "--harness", &script]);
+    env.until_status(&first, "working");
+    let queued = env.create(["Second", "--harness", &script]);
+    assert_eq!(env.status(&queued), "pending");
+    let resolve = env.call(["resolve", &first.key, "--message", "it is in"]);
+    resolve.var("ORANGE_CRASH_AT", "queue.taken").run().ok();
+    let taken = env.home().join("queue.taken");
+    env.until("the queue was looked at", || taken.exists());
+    assert_eq!(env.status(&queued), "pending");
+    env.orange(["ls"]).ok();
+    env.until_status(&queued, "working");
+    env.until("the look is over", || !taken.exists());
+}
+
+#[test]
 fn any_command_goes_on_where_create_was_killed() {
     let env = Agents::new();
     created_until(&env, "spawn.written");

@@ -72,6 +72,7 @@ const OF_AGENTS_AND_GC: &[&str] = &[
     "branch.saved",
     "dashboard.key",
     "message.journalled",
+    "queue.taken",
     "verify.requested",
     "verify.prepared",
     "verify.ran",

@@ -200,7 +200,10 @@ fn leftovers(world: &World, wrong: &mut Vec<String>) {
     for path in in_the_making(&home) {
         wrong.push(format!("{} is left", path.display()));
     }
-    if home.join("queue.wanted").exists() {
+    if ["queue.wanted", "queue.taken"]
+        .iter()
+        .any(|name| home.join(name).exists())
+    {
         wrong.push("nobody has looked at the queue".into());
     }
     for lock in locks(&home) {

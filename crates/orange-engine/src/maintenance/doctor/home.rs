@@ -31,6 +31,7 @@ const OWN: &[&str] = &[
     "orange.db*",
     "orange.log*",
     "projects.json*",
+    "queue.taken",
     "queue.wanted",
     "runs",
     "starting",
