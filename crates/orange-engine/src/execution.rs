@@ -185,6 +185,33 @@ pub(crate) fn put_plan(
     call.with_database(|database| database.replace_plan(&task.id, plan, edited, &execution))
 }
 
+/// A plan, and how far it is, as they were read or stored.
+#[derive(Clone, Copy)]
+pub(crate) struct PlanProgress<'a> {
+    pub(crate) plan: Option<&'a Plan>,
+    pub(crate) execution: &'a Execution,
+}
+
+impl PlanProgress<'_> {
+    pub(crate) fn current_phase(self) -> Option<String> {
+        let phase = self
+            .plan
+            .and_then(|plan| self.execution.current_phase(plan));
+        phase.map(str::to_owned)
+    }
+}
+
+/// The phase that a task is in by its rows.
+pub(crate) fn current_phase(call: &Call, task: &Task) -> Result<Option<String>> {
+    let plan = readable_plan(call, task)?;
+    let execution = execution(call, task)?;
+    let progress = PlanProgress {
+        plan: plan.as_ref(),
+        execution: &execution,
+    };
+    Ok(progress.current_phase())
+}
+
 /// What the table asks about the execution of a task.
 pub(crate) fn facts(
     call: &Call,
@@ -197,7 +224,22 @@ pub(crate) fn facts(
     }
     let execution = execution(call, task)?;
     let plan = readable_plan(call, task)?;
-    let end = plan.as_ref().and_then(|plan| execution.end(plan));
+    let progress = PlanProgress {
+        plan: plan.as_ref(),
+        execution: &execution,
+    };
+    facts_of(call, progress, conditions, facts)
+}
+
+/// The same for rows that need not be read.
+pub(crate) fn facts_of(
+    call: &Call,
+    progress: PlanProgress<'_>,
+    conditions: &[Condition],
+    facts: &mut Facts,
+) -> Result<()> {
+    let execution = progress.execution;
+    let end = progress.plan.and_then(|plan| execution.end(plan));
     let demand = |met: bool, otherwise: &str| {
         if met {
             Ok(())
@@ -207,7 +249,9 @@ pub(crate) fn facts(
     };
     for condition in conditions {
         let met = match condition {
-            Condition::BudgetFree => match budget::spent(call, &execution)? {
+            // Nothing is left that costs anything.
+            Condition::BudgetFree if end == Some(End::Completed) => Ok(()),
+            Condition::BudgetFree => match budget::spent(call, execution)? {
                 Some(spent) => Err(spent.in_words()),
                 None => Ok(()),
             },

@@ -4,6 +4,7 @@ pub(crate) mod branch;
 
 use crate::call::Call;
 use crate::error::{Result, err};
+use crate::execution::PlanProgress;
 use crate::index::query::Found;
 use crate::projects::{DEFAULT_POOL_SIZE, Project};
 use crate::runs::Source;
@@ -50,6 +51,16 @@ pub(crate) fn place_of(call: &Call, task: &Task) -> Result<Option<Place>> {
 }
 
 pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Result<Facts> {
+    facts_beside(call, task, conditions, None)
+}
+
+/// The same beside rows of its execution that need not be read.
+pub(crate) fn facts_beside(
+    call: &Call,
+    task: &Task,
+    conditions: &[Condition],
+    progress: Option<PlanProgress<'_>>,
+) -> Result<Facts> {
     let mut facts = Facts::default();
     for condition in conditions {
         match condition {
@@ -71,7 +82,10 @@ pub(crate) fn facts(call: &Call, task: &Task, conditions: &[Condition]) -> Resul
             _ => {}
         }
     }
-    execution::facts(call, task, conditions, &mut facts)?;
+    match progress {
+        Some(progress) => execution::facts_of(call, progress, conditions, &mut facts)?,
+        None => execution::facts(call, task, conditions, &mut facts)?,
+    }
     if task.has_plan() && conditions.contains(&Condition::AgentFree) {
         let met = limit_reached_beside(call, task)?.map_or(Ok(()), Err);
         facts.execution.push((Condition::AgentFree, met));

@@ -2,8 +2,8 @@
 //! so a process that dies before leaves it to the next.
 
 use crate::call::Call;
-use crate::error::{IoContext, Result};
-use crate::execution;
+use crate::error::{Error, IoContext, Result};
+use crate::execution::{self, PlanProgress};
 use crate::store::{Place, private};
 use orange_core::task::Task;
 use orange_core::work::plan::{PhaseKind, PlannedPhase};
@@ -18,23 +18,41 @@ const NAME: &str = "review.md";
 /// Writes it if there is a review, and it says something else than it should. A file that cannot be written keeps nobody from
 /// going on; it is said in the log.
 pub(crate) fn write(call: &Call, place: &Place, task: &Task) {
-    if let Err(error) = try_write(call, place, task) {
-        tracing::error!(%error, task = task.id, "the review is not written");
+    let read = || -> Result<()> {
+        let plan = execution::plan(call, task)?;
+        let execution = execution::execution(call, task)?;
+        let progress = PlanProgress {
+            plan: plan.as_ref(),
+            execution: &execution,
+        };
+        write_for(call, place, task, progress);
+        Ok(())
+    };
+    if let Err(error) = read() {
+        not_written(task, &error);
     }
 }
 
-fn try_write(call: &Call, place: &Place, task: &Task) -> Result<()> {
-    let Some(plan) = execution::plan(call, task)? else {
+/// The same for rows that need not be read.
+pub(crate) fn write_for(call: &Call, place: &Place, task: &Task, progress: PlanProgress<'_>) {
+    if let Err(error) = try_write(call, place, task, progress) {
+        not_written(task, &error);
+    }
+}
+
+fn not_written(task: &Task, error: &Error) {
+    tracing::error!(%error, task = task.id, "the review is not written");
+}
+
+fn try_write(call: &Call, place: &Place, task: &Task, progress: PlanProgress<'_>) -> Result<()> {
+    let PlanProgress { plan, execution } = progress;
+    let is_review = |phase: &PlannedPhase| phase.kind == PhaseKind::Review;
+    let Some(plan) = plan.filter(|plan| plan.phases.iter().any(is_review)) else {
         return Ok(());
     };
-    let is_review = |phase: &PlannedPhase| phase.kind == PhaseKind::Review;
-    if !plan.phases.iter().any(is_review) {
-        return Ok(());
-    }
-    let execution = execution::execution(call, task)?;
     let decisions = call.with_existing_database(|database| database.decisions(&task.id))?;
     let decisions = decisions.unwrap_or_default();
-    let Some(text) = review(&task.label(), &plan, &execution, &decisions) else {
+    let Some(text) = review(&task.label(), plan, execution, &decisions) else {
         return Ok(());
     };
     let path = place.path.join(NAME);

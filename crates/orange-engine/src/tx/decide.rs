@@ -2,6 +2,7 @@
 
 use crate::call::{Call, Caller};
 use crate::error::Result;
+use crate::execution::PlanProgress;
 use crate::facts;
 use crate::tx::{TaskTx, refusal};
 use orange_core::gate::Gate;
@@ -14,18 +15,18 @@ use std::collections::BTreeSet;
 impl TaskTx<'_> {
     /// Checks a merge that a person asked for now or earlier; a refusal is in words.
     pub(crate) fn decide_merge(&self, force: bool, resolution: Option<&str>) -> Result<Event> {
-        let (call, task) = (self.call, &self.task);
         let wish = Move {
             force,
             intent: Some(Intent::Merge),
-            ..Move::to(facts::destination(task, Intent::Merge)?)
+            ..Move::to(facts::destination(&self.task, Intent::Merge)?)
         };
-        decided(call, Actor::Human, task, &self.body, wish, resolution)?
-            .map_err(|refusal| refusal::explain(call, task, wish, refusal))
+        let known = KnownFacts {
+            resolution,
+            ..KnownFacts::default()
+        };
+        self.decide_knowing(Actor::Human, wish, known)
     }
-}
 
-impl TaskTx<'_> {
     /// Checks a move that Orange makes by itself.
     pub(crate) fn decide_as_engine(&self, wish: Move) -> Result<Event> {
         self.decide_as(Actor::Engine, wish)
@@ -33,10 +34,32 @@ impl TaskTx<'_> {
 
     /// Checks a move on somebody's behalf; a refusal is in words.
     pub(crate) fn decide_as(&self, actor: Actor, wish: Move) -> Result<Event> {
+        self.decide_knowing(actor, wish, KnownFacts::default())
+    }
+
+    /// Checks a person's move on rows that their verb has just stored.
+    pub(crate) fn decide_on(&self, wish: Move, progress: PlanProgress<'_>) -> Result<Event> {
+        let known = KnownFacts {
+            progress: Some(progress),
+            ..KnownFacts::default()
+        };
+        self.decide_knowing(Actor::Human, wish, known)
+    }
+
+    fn decide_knowing(&self, actor: Actor, wish: Move, known: KnownFacts<'_>) -> Result<Event> {
         let (call, task) = (self.call, &self.task);
-        decided(call, actor, task, &self.body, wish, None)?
+        decided(call, actor, task, &self.body, wish, known)?
             .map_err(|refusal| refusal::explain(call, task, wish, refusal))
     }
+}
+
+/// What whoever asks for a move knows already.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct KnownFacts<'a> {
+    /// A person's word that stands for what git would be asked.
+    pub(crate) resolution: Option<&'a str>,
+    /// The rows of the task's execution.
+    pub(crate) progress: Option<PlanProgress<'a>>,
 }
 
 /// Checks a move against the table, with the facts its rows ask for; a refusal is the table's.
@@ -46,14 +69,14 @@ pub(crate) fn decided(
     task: &Task,
     body: &str,
     wish: Move,
-    resolution: Option<&str>,
+    known: KnownFacts<'_>,
 ) -> Result<std::result::Result<Event, Refusal>> {
     let workflow = Workflow::named(task.workflow);
     let rows = machine::candidates(workflow, task, actor, wish);
     let mut conditions = conditions_of(&rows);
-    // A person's word stands for what git would be asked.
+    let resolution = known.resolution;
     conditions.retain(|condition| resolution.is_none() || *condition != Condition::Merged);
-    let mut facts = facts::facts(call, task, &conditions)?;
+    let mut facts = facts::facts_beside(call, task, &conditions, known.progress)?;
     let mut history = History::default();
     if conditions.contains(&Condition::ReviewersOwn) {
         history = facts::own_history(call, task)?;

@@ -5,12 +5,12 @@ use crate::call::Call;
 use crate::database::{Mark, Unjournalled};
 use crate::effects::executor;
 use crate::error::Result;
-use crate::execution::{self, journal};
+use crate::execution::{self, PlanProgress, journal};
 use crate::sessions;
 use crate::test_results;
 use crate::tx::TaskTx;
 use crate::tx::commit::Committed;
-use crate::tx::decide::decided;
+use crate::tx::decide::{KnownFacts, decided};
 use orange_core::history::Event;
 use orange_core::machine::Move;
 use orange_core::task::Task;
@@ -37,7 +37,7 @@ impl TaskTx<'_> {
             mut events,
             marks,
             phase,
-        } = self.untold_rows()?;
+        } = self.untold_rows(None)?;
         if !events.is_empty() {
             let first = events.remove(0);
             let first = journal::with_current_phase(&self.task, first, phase.as_deref());
@@ -49,12 +49,16 @@ impl TaskTx<'_> {
     }
 
     /// Commits a move together with what its verb wrote into orange.db just now: one change for the journal and the disk.
-    pub(crate) fn commit_with_rows(mut self, event: Event) -> Result<Committed> {
+    pub(crate) fn commit_with_rows(
+        mut self,
+        event: Event,
+        progress: Option<PlanProgress<'_>>,
+    ) -> Result<Committed> {
         let Untold {
             mut events,
             marks,
             phase,
-        } = self.untold_rows()?;
+        } = self.untold_rows(progress)?;
         events.push(journal::with_current_phase(
             &self.task,
             event,
@@ -69,7 +73,7 @@ impl TaskTx<'_> {
     }
 
     /// The events that are missing in the journal.
-    fn untold_rows(&self) -> Result<Untold> {
+    fn untold_rows(&self, progress: Option<PlanProgress<'_>>) -> Result<Untold> {
         let mut untold = Untold {
             phase: self.task.current_phase.clone(),
             ..Untold::default()
@@ -266,8 +270,15 @@ impl TaskTx<'_> {
             return Ok(());
         }
         let wishes = stored_wishes(task, was_approved(call, task)?).into_iter();
+        let known = KnownFacts {
+            progress: Some(PlanProgress {
+                plan: Some(&plan),
+                execution: &execution,
+            }),
+            ..KnownFacts::default()
+        };
         let mut decided =
-            wishes.map(|wish| decided(call, Actor::Human, task, &self.body, wish, None));
+            wishes.map(|wish| decided(call, Actor::Human, task, &self.body, wish, known));
         let event = decided.find_map(|decided| decided.ok()?.ok());
         drop(decided);
         let Some(event) = event else {

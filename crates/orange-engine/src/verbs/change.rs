@@ -12,8 +12,9 @@ use crate::settings::models;
 use crate::store::Place;
 use crate::store::locks::Lock;
 use crate::tx::commit::Committed;
+use crate::tx::decide::{self, KnownFacts};
 use crate::tx::slot_drift::astray;
-use crate::tx::{self, TaskTx, decide, refusal};
+use crate::tx::{self, TaskTx, refusal};
 use crate::verbs::phased::{gates, plan};
 use crate::verbs::{cancel, rename_branch, start};
 use crate::{seal_checks, started_by, workspaces};
@@ -150,9 +151,12 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
             intent: change.intent,
             ..Move::to(to)
         };
-        let resolution = change.resolution.as_deref();
+        let known = KnownFacts {
+            resolution: change.resolution.as_deref(),
+            ..KnownFacts::default()
+        };
         let actor = call.caller.actor();
-        let decided = decide::decided(call, actor, &after, &tx.body, wish, resolution)?;
+        let decided = decide::decided(call, actor, &after, &tx.body, wish, known)?;
         if let Err(Refusal::Unmet {
             condition: Condition::VerifyOver,
             detail,

@@ -44,5 +44,5 @@ pub fn request_changes(call: &Call, place: Place, text: &str) -> Result<Committe
         message: Some(text),
         ..StatusMoved::default()
     });
-    tx.commit_with_rows(event)
+    tx.commit_with_rows(event, None)
 }

@@ -3,7 +3,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Error, Result, err};
-use crate::execution::{self, rules};
+use crate::execution::{self, PlanProgress, rules};
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
@@ -96,14 +96,18 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
     tx.mark()?;
     call.with_database(|database| database.decide(&tx.task.id, &decision, &after))?;
     crash_point("gate.stored");
-    execution::review_file::write(call, &tx.place, &tx.task);
-    let event = move_on(&tx, trigger)?;
+    let progress = PlanProgress {
+        plan: Some(&plan),
+        execution: &after,
+    };
+    execution::review_file::write_for(call, &tx.place, &tx.task, progress);
+    let event = move_on(&tx, trigger, progress)?;
     let event = if reason.is_empty() {
         event
     } else {
         event.because(reason)
     };
-    tx.commit_with_rows(event)
+    tx.commit_with_rows(event, Some(progress))
 }
 
 /// The rows are older than the journal, because orange.db was replaced.
@@ -169,7 +173,7 @@ fn check_is_as_shown(tx: &TaskTx<'_>, shown: Option<(&str, u32)>) -> Result<()> 
 }
 
 /// The first move by this word that its conditions allow, or else why the last one is refused.
-fn move_on(tx: &TaskTx<'_>, trigger: Trigger) -> Result<Event> {
+fn move_on(tx: &TaskTx<'_>, trigger: Trigger, progress: PlanProgress<'_>) -> Result<Event> {
     let rows = tx.task.rows();
     let of_word = rows.filter(|row| row.who.iter().any(|by| by.when == Some(trigger)));
     let mut refused = None;
@@ -178,7 +182,7 @@ fn move_on(tx: &TaskTx<'_>, trigger: Trigger) -> Result<Event> {
             trigger: Some(trigger),
             ..Move::to(row.to)
         };
-        match tx.decide_as(Actor::Human, wish) {
+        match tx.decide_on(wish, progress) {
             Ok(event) => return Ok(event),
             Err(error) => refused = Some(error),
         }
@@ -203,7 +207,11 @@ pub fn answer(call: &Call, place: Place, text: &str) -> Result<Committed> {
         message: Some(text.trim()),
         ..StatusMoved::default()
     });
-    tx.commit_with_rows(event)
+    let progress = PlanProgress {
+        plan: Some(&plan),
+        execution: &after,
+    };
+    tx.commit_with_rows(event, Some(progress))
 }
 
 /// The question that the task waits at, if it does.

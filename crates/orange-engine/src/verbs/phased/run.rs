@@ -70,7 +70,7 @@ pub fn run(call: &Call, place: Place, again: Again, wish: &RunWish) -> Result<St
             execution::store(call, &tx.task, &execution.retry_by_person(&plan))?;
         }
         let event = tx.decide_as(Actor::Human, wanted)?;
-        tx.commit_with_rows(event).map(drop)?;
+        tx.commit_with_rows(event, None).map(drop)?;
     } else {
         choose_phase(call, &tx.task, wish)?;
         if wish.force && Move::on(&tx.task, Trigger::RUN_FORCE).is_some() {
