@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result, err};
 use crate::store::Place;
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
+use orange_core::work::budget::Budget;
 use orange_core::work::execution::{End, Execution};
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Condition, Transition, Workflow};
@@ -83,6 +84,39 @@ fn lost_plan(task: &Task) -> Error {
         "{} writes one for its weight. Its phases begin anew, its commits stay",
         Action::reset_plan(task.name())
     ))
+}
+
+/// Why a budget keeps a task from starting by itself. One whose last phase was approved has nothing left that costs anything.
+pub(crate) fn why_over_budget(call: &Call, task: &Task) -> Result<Option<String>> {
+    match takes_no_turn(call, task)? {
+        true => Ok(None),
+        false => budget::why_not_start(call, task),
+    }
+}
+
+/// Why a phased task does not go on although it is asked for: its own budget is spent, which only a person changes.
+pub(crate) fn own_budget_spent(call: &Call, task: &Task) -> Result<Option<String>> {
+    if !task.has_plan() {
+        return Ok(None);
+    }
+    let execution = execution(call, task)?;
+    let own = budget::of_execution(call, &execution)?.filter(Budget::is_spent);
+    match own {
+        Some(own) if !execution.over_budget && !takes_no_turn(call, task)? => {
+            Ok(Some(own.in_words()))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn takes_no_turn(call: &Call, task: &Task) -> Result<bool> {
+    if !task.has_plan() {
+        return Ok(false);
+    }
+    let Some(plan) = readable_plan(call, task)? else {
+        return Ok(false);
+    };
+    Ok(execution(call, task)?.is_completed(&plan))
 }
 
 /// Whether it stands where the phases are over.

@@ -8,7 +8,7 @@ use crate::store::locks::Lock;
 use crate::store::private;
 use crate::verbs::start;
 use crate::workspaces::{acquire, base};
-use crate::{budget, errand, facts, home_record, rules};
+use crate::{errand, execution, facts, home_record, rules};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, Text, text};
@@ -110,7 +110,7 @@ fn has_room_for(call: &Call, task: &Task, others: usize) -> Result<bool> {
     let (facts, unmet) = start::conditions_of_a_start(call, task)?;
     let slots = facts.slots.size as usize;
     Ok(unmet.is_none()
-        && budget::why_not_start(call, task)?.is_none()
+        && execution::why_over_budget(call, task)?.is_none()
         && facts.slots.holders.len() + others < slots
         && base::start_of(call, &project, task, false).is_ok()
         && acquire::branch_elsewhere(call, &project, task).is_ok_and(|place| place.is_none())

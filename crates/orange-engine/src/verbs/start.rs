@@ -2,6 +2,7 @@
 //! dependencies and the limit of running agents allow.
 
 use crate::call::{self, Call, Caller};
+use crate::effects::messages::attention_event;
 use crate::effects::{spoken, start_agent, with_hint};
 use crate::error::{Code, Error, Result, err};
 use crate::field_checks::bad_value;
@@ -11,7 +12,10 @@ use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::tx::TaskTx;
 use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
-use crate::{access, budget, facts, settings, started_by, tx};
+use crate::{access, execution, facts, settings, started_by, tx};
+use orange_core::attention;
+use orange_core::history::Event;
+use orange_core::history::payload::AttentionNote;
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Move, Situation};
 use orange_core::naming::counted;
@@ -171,7 +175,7 @@ pub fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
 
 /// The budget that keeps a task from starting. A person who starts an agent to work with is told, and not stopped.
 fn budget_in_its_way(call: &Call, task: &Task) -> Result<Option<String>> {
-    let why = budget::why_not_start(call, task)?;
+    let why = execution::why_over_budget(call, task)?;
     if task.has_plan() || call.caller != Caller::Human {
         return Ok(why);
     }
@@ -257,11 +261,26 @@ fn put_in_queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> 
         ask(tx, Some(&why))?
     };
     if asks(&task, Condition::Asked)
-        && let Some(waiting) = wait_for_others(call, place)?
+        && let Some(waiting) = wait_for_others(call, place.clone())?
     {
         task = waiting;
     }
+    if let Some(spent) = execution::own_budget_spent(call, &task)? {
+        task = raise_spent_budget(call, place, spent)?;
+    }
     Ok(StartOutcome::Queued(Box::new(task), why))
+}
+
+/// A task waits for its own budget for ever: a person is asked to look at it, once.
+fn raise_spent_budget(call: &Call, place: Place, spent: String) -> Result<Task> {
+    let tx = tx::lock_task(call, place)?;
+    let is_raised = |event: &Event| event.reason.as_ref() == Some(&spent);
+    let event = if attention::raised(tx.history()).is_some_and(is_raised) {
+        None
+    } else {
+        Some(attention_event(call, AttentionNote::default(), spent))
+    };
+    Ok(tx.commit(Vec::from_iter(event))?.task)
 }
 
 fn ask(tx: TaskTx<'_>, why: Option<&str>) -> Result<Task> {

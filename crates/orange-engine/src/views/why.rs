@@ -1,6 +1,5 @@
 //! Why a task is where it is, and what moves it on.
 
-use crate::budget;
 use crate::call::Call;
 use crate::effects::executor;
 use crate::effects::messages::one_line;
@@ -42,7 +41,7 @@ pub struct Explanation {
     pub phrase: String,
     pub reason: Reason,
     pub next: Option<Action>,
-    /// `next` is for later.
+    /// `next` would be refused now: what the reason names is still missing.
     pub too_early: bool,
     pub needs_human: bool,
 }
@@ -179,7 +178,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     };
     // What runs is paused before its next turn.
     let budget = if starts || is_paused(&view.task) {
-        budget::why_not_start(call, &view.task)?
+        execution::why_over_budget(call, &view.task)?
     } else {
         None
     };

@@ -77,6 +77,13 @@ fn a_task_pauses_where_its_budget_is_spent_and_goes_on_when_a_person_says_so() {
     env.look();
     assert_eq!((env.status(&task).as_str(), turns(&env)), ("planned", 2));
     assert_eq!(forced(&task), []);
+    // Only a person changes that, so it stays in their inbox, and they are asked once.
+    env.orange(["run", &task.key]).ok();
+    env.orange(["inbox"])
+        .ok()
+        .says("its budget of $0.50 is spent ($0.60)\n")
+        .says(&format!("orange run {} --force", task.key));
+    assert_eq!(env.count(&task, "attention.raised"), 1);
     env.orange(["run", &task.key, "--force"]).ok();
     env.until_status(&task, "completed");
     assert_eq!(turns(&env), 3);

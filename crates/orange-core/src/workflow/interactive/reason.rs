@@ -302,7 +302,11 @@ impl Reason {
                 what.clone()
             }
             Reason::Attention { besides, what } => {
-                return text!("{}; needs attention: {what}", besides.text(task));
+                let besides = besides.text(task);
+                if besides == Text::from(what.clone()) {
+                    return besides;
+                }
+                return text!("{}; needs attention: {what}", besides);
             }
         };
         words.into()
