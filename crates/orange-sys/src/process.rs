@@ -24,6 +24,12 @@ impl ProcessId {
         Stat::of(self.pid).is_some_and(|stat| stat.birth == self.birth && !stat.is_zombie)
     }
 
+    /// Whether it does something of its own when this signal comes.
+    pub fn catches(&self, signal: Signal) -> bool {
+        let status = about(self.pid, "status").unwrap_or_default();
+        caught(&String::from_utf8_lossy(&status)) & (1 << (signal.as_raw() - 1)) != 0
+    }
+
     /// Nothing happens when it is another process by now.
     pub fn signal(&self, signal: Signal) {
         if self.is_alive()
@@ -104,6 +110,15 @@ pub fn about(pid: u32, file: &str) -> io::Result<Vec<u8>> {
     }
 }
 
+/// The signals that a process catches, a bit for each, as its status in /proc tells.
+fn caught(status: &str) -> u64 {
+    let mut lines = status.lines();
+    let bits = lines.find_map(|line| line.strip_prefix("SigCgt:"));
+    bits.map_or(0, |bits| {
+        u64::from_str_radix(bits.trim(), 16).unwrap_or_default()
+    })
+}
+
 /// The numbers of all processes.
 pub fn pids() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -134,6 +149,14 @@ mod tests {
         assert!(!stat("S", "1").is_zombie);
         let one = stat("Z", "1");
         assert_eq!((one.parent, one.birth.as_str()), (42, "987654"));
+    }
+
+    #[test]
+    fn the_signals_that_a_process_catches_are_read() {
+        assert_eq!(caught("Name:\tx\nSigCgt:\t0000000000004002\n"), 0x4002);
+        assert_eq!(caught("Name:\tx\n"), 0);
+        let own = ProcessId::of(std::process::id()).unwrap();
+        assert!(!own.catches(Signal::KILL));
     }
 
     #[test]

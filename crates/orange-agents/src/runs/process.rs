@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// How long processes may take to end when they are asked to.
 const GRACE: Duration = Duration::from_secs(2);
+/// Of that, how long one that catches SIGTERM is left alone: it may still tell what it used, and SIGHUP would kill it meanwhile.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const NAP: Duration = Duration::from_millis(5);
 
 /// The descendants of a process that are alive, but for Orange's own errands and the tmux servers that it started:
@@ -144,8 +146,10 @@ pub fn end_tagged(home: &HomePaths, run: &str) -> bool {
 }
 
 fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {
-    let deadline = Instant::now() + GRACE;
+    let began = Instant::now();
+    let deadline = began + GRACE;
     let mut asked: Vec<ProcessId> = Vec::new();
+    let mut hung_up: Vec<ProcessId> = Vec::new();
     loop {
         reap();
         let alive = find();
@@ -156,12 +160,18 @@ fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {
         for process in &alive {
             if late {
                 process.signal(Signal::KILL);
-            } else if !asked.contains(process) {
-                process.signal(Signal::TERM);
-                process.signal(Signal::HUP);
-                // A stopped process handles SIGHUP only after SIGCONT.
-                process.signal(Signal::CONT);
+                continue;
+            }
+            if !asked.contains(process) {
+                ask(process, Signal::TERM);
                 asked.push(process.clone());
+            }
+            // A shell that a person types into ignores SIGTERM.
+            if !hung_up.contains(process)
+                && (began.elapsed() >= LAST_WORDS || !process.catches(Signal::TERM))
+            {
+                ask(process, Signal::HUP);
+                hung_up.push(process.clone());
             }
         }
         if Instant::now() >= deadline + GRACE {
@@ -169,6 +179,12 @@ fn end(find: impl Fn() -> Vec<ProcessId>, mut reap: impl FnMut()) -> bool {
         }
         std::thread::sleep(NAP);
     }
+}
+
+/// A stopped process handles a signal only after SIGCONT.
+fn ask(process: &ProcessId, signal: Signal) {
+    process.signal(signal);
+    process.signal(Signal::CONT);
 }
 
 /// A process that finishes hooks must not be ended by them.
@@ -184,4 +200,31 @@ fn is_server(pid: u32) -> bool {
     let words = command_line(pid);
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
     name.starts_with(b"tmux") && has("@orange_task") && (has(RUN_AGENT) || has(RUN_PHASES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_that_catches_sigterm_is_not_killed_by_sighup_meanwhile() {
+        const MARK: &str = "ORANGE_TEST_ENDS";
+        let folder = tempfile::tempdir().unwrap();
+        let value = folder.path().display().to_string();
+        let script =
+            "trap 'echo told > said; exit' TERM; touch ready; while :; do sleep 0.01; done";
+        let mut child = Command::new("sh")
+            .args(["-c", script])
+            .env(MARK, &value)
+            .current_dir(folder.path())
+            .spawn()
+            .unwrap();
+        while !folder.path().join("ready").exists() {
+            std::thread::sleep(NAP);
+        }
+        assert!(end_marked(None, MARK, &value, || drop(child.try_wait())));
+        let said = fs::read_to_string(folder.path().join("said"));
+        assert_eq!(said.unwrap(), "told\n");
+    }
 }
