@@ -63,6 +63,8 @@ pub struct Occasion<'a> {
     pub conversation: &'a Conversation,
     /// What the agent gets of the environment of whoever starts it.
     pub environment: &'a BTreeMap<String, String>,
+    /// The home of the person who started the task.
+    pub user_home: Option<&'a Path>,
     /// Whether it goes on by itself after a usage limit.
     pub go_on: bool,
     /// Whether it loads the repository's own files for it, which the user agreed to.
@@ -333,6 +335,7 @@ pub mod tests {
             },
             conversation: &Conversation::Unknown,
             environment,
+            user_home: None,
             go_on: true,
             project_settings: false,
             instructions: None,

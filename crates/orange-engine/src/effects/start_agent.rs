@@ -304,6 +304,7 @@ fn run_spec(tx: &TaskTx<'_>, begin: &Begin, harness: &Harness) -> Result<(RunSpe
         choice: &choice,
         conversation: &conversation,
         environment: &call.environment,
+        user_home: call.user_home.as_deref(),
         go_on,
         project_settings,
         instructions: instructions.as_deref(),

@@ -22,7 +22,7 @@ pub(super) struct Answers {
 }
 
 pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
-    let known = read(memory_file(occasion.environment).as_deref());
+    let known = read(memory_file(occasion.environment, occasion.user_home).as_deref());
     let mut answers = Answers::default();
     // The folder is one that Orange made of a repository that the user has registered, and what claude would run there by
     // itself is left out, or the user agreed to it (`sources.rs`).
@@ -39,12 +39,15 @@ pub(super) fn answers(occasion: &Occasion<'_>) -> Answers {
 
 /// Variables that a turn without a terminal does not get. There claude asks nothing and uses any key that it finds: one that the
 /// user has refused, or has not been asked about beside a login of their own, is not meant.
-pub(super) fn withheld_from_turn(environment: &BTreeMap<String, String>) -> Vec<String> {
+pub(super) fn withheld_from_turn(
+    environment: &BTreeMap<String, String>,
+    user_home: Option<&Path>,
+) -> Vec<String> {
     let key = environment.get(KEY).filter(|key| !key.is_empty());
     let Some(key) = key.filter(|_| !environment.contains_key("ANTHROPIC_AUTH_TOKEN")) else {
         return Vec::new();
     };
-    let known = read(memory_file(environment).as_deref());
+    let known = read(memory_file(environment, user_home).as_deref());
     let has_login = known
         .get("oauthAccount")
         .is_some_and(|account| !account.is_null());
@@ -78,8 +81,11 @@ impl Answers {
 
 /// The file with the MCP servers of the user's own, if there are any that claude takes from a file it is given. With one
 /// that it does not take it would not start.
-pub(super) fn user_servers(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
-    let file = memory_file(environment)?;
+pub(super) fn user_servers(
+    environment: &BTreeMap<String, String>,
+    user_home: Option<&Path>,
+) -> Option<PathBuf> {
+    let file = memory_file(environment, user_home)?;
     let known = read(Some(&file));
     let servers = known.get("mcpServers")?.as_object()?;
     let is_usual = |server: &Value| {
@@ -90,11 +96,16 @@ pub(super) fn user_servers(environment: &BTreeMap<String, String>) -> Option<Pat
     usable.then_some(file)
 }
 
-/// The file with what claude remembers.
-fn memory_file(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+/// The file with what claude remembers. An agent's command starts reviewers too, so the home of this process may be one that the
+/// agent chose.
+fn memory_file(
+    environment: &BTreeMap<String, String>,
+    user_home: Option<&Path>,
+) -> Option<PathBuf> {
     let named = environment.get("CLAUDE_CONFIG_DIR");
     let named = named.filter(|named| !named.is_empty()).map(PathBuf::from);
-    Some(named.or_else(std::env::home_dir)?.join(".claude.json"))
+    let folder = named.or_else(|| user_home.map(Path::to_owned))?;
+    Some(folder.join(".claude.json"))
 }
 
 /// What is not there, or cannot be read, says nothing.
@@ -181,10 +192,10 @@ mod tests {
             (with_login(listed("rejected")), true),
         ] {
             let world = World::new(&known).with(KEY, key);
-            let found = withheld_from_turn(&world.environment);
+            let found = withheld_from_turn(&world.environment, None);
             assert_eq!(found == [KEY], withheld, "{known}: {found:?}");
             let world = world.with("ANTHROPIC_AUTH_TOKEN", "t");
-            assert_eq!(withheld_from_turn(&world.environment), [""; 0]);
+            assert_eq!(withheld_from_turn(&world.environment, None), [""; 0]);
         }
     }
 
@@ -206,11 +217,21 @@ mod tests {
         assert!(decided.withheld.is_empty());
     }
 
+    /// The home is that of the person, not of the process that starts claude.
+    #[test]
+    fn what_claude_remembers_is_in_the_home_of_the_person() {
+        let world = World::new(&json!({"mcpServers": {"a": {"command": "x"}}}));
+        let home = world.root.path();
+        let found = user_servers(&BTreeMap::new(), Some(home));
+        assert_eq!(found, Some(home.join(".claude.json")));
+        assert_eq!(user_servers(&BTreeMap::new(), None), None);
+    }
+
     #[test]
     fn servers_of_the_user_are_found_if_claude_takes_them() {
         let servers = |servers: Value| {
             let world = World::new(&json!({"mcpServers": servers}));
-            user_servers(&world.environment).is_some()
+            user_servers(&world.environment, None).is_some()
         };
         assert!(servers(
             json!({"a": {"command": "x"}, "b": {"type": "http", "url": "http://x"}})

@@ -50,7 +50,7 @@ pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
     arguments.extend(conversation.arguments("--session-id", "--resume"));
     arguments.extend(super::choice_arguments(&request.choice));
     // No project, so nobody agreed to what is in the folder.
-    let sources = sources(&request.folder, given, false);
+    let sources = sources(&request.folder, given, world.user_home, false);
     arguments.extend(sources.arguments);
     let servers = request.own_folder(world.home).join(SERVERS);
     arguments.extend(mcp::arguments(&request.extras, &servers)?);
@@ -60,7 +60,7 @@ pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
     Ok(Way {
         arguments,
         environment,
-        withheld: dialogs::withheld_from_turn(given),
+        withheld: dialogs::withheld_from_turn(given, world.user_home),
         hear,
         aside: None,
         unknown_conversation: "No conversation found",

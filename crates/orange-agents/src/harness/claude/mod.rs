@@ -112,6 +112,7 @@ impl Kind for Claude {
         let sources = sources::sources(
             occasion.worktree,
             occasion.environment,
+            occasion.user_home,
             occasion.project_settings,
         );
         arguments.extend(sources.arguments);

@@ -23,6 +23,7 @@ pub(super) struct Sources {
 pub(super) fn sources(
     folder: &Path,
     environment: &BTreeMap<String, String>,
+    user_home: Option<&Path>,
     with_project: bool,
 ) -> Sources {
     let mut found = Sources::default();
@@ -32,7 +33,7 @@ pub(super) fn sources(
     arguments.extend(["--setting-sources", names, "--strict-mcp-config"].map(str::to_owned));
     // With `=`: these options take every word that follows.
     let mut servers = |file: &Path| arguments.push(format!("--mcp-config={}", file.display()));
-    if let Some(file) = dialogs::user_servers(environment) {
+    if let Some(file) = dialogs::user_servers(environment, user_home) {
         servers(&file);
     }
     let file = folder.join(SERVERS);
@@ -109,7 +110,7 @@ mod tests {
         let config = root.path().display();
         let environment = BTreeMap::from([("CLAUDE_CONFIG_DIR".to_owned(), config.to_string())]);
         let words = |with_project| {
-            let found = sources(&folder, &environment, with_project);
+            let found = sources(&folder, &environment, None, with_project);
             let text = found.arguments.join(" ");
             (text.replace(&config.to_string(), "ROOT"), found.environment)
         };
