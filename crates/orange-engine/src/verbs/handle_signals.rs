@@ -65,6 +65,7 @@ fn turn_done(tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<(
         return Ok(());
     };
     if nudges(tx.history(), run) == 0 {
+        let owed = owed.for_agent();
         let text = prompt::prompt_for(call, &tx.task, PromptName::Nudge, "", &owed)?;
         let nudge = AgentNudged {
             run: Some(&run.id),
@@ -80,7 +81,7 @@ fn turn_done(tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<(
         tx.note(vec![event, sent])?;
         return messages::put_in_inbox(call, run, &message);
     }
-    let owed = owed_in_brief(&owed);
+    let owed = owed.for_person();
     let words = match said {
         "" => String::new(),
         said => format!("; its last output: {said}"),
@@ -91,20 +92,6 @@ fn turn_done(tx: &mut TaskTx<'_>, run: &Run, turn: &str, said: &str) -> Result<(
         turn,
         format!("its {} has stopped: {owed}{words}", run.role),
     )
-}
-
-/// What an agent owes, for a person: the command is the agent's to run.
-fn owed_in_brief(owed: &str) -> String {
-    let line = owed.lines().next().unwrap_or_default();
-    let line = line.strip_prefix("What is missing: ").unwrap_or(line);
-    let line = line.trim_end_matches('.');
-    match line.split_once("; now run ") {
-        Some((written, command)) => {
-            let written = written.replacen("The ", "the ", 1);
-            format!("{written}, but it has not run {command}")
-        }
-        None => line.to_owned(),
-    }
 }
 
 /// An errand of a run's `run-agent`: sees to what has happened to the run, in a process that does nothing else.
@@ -145,20 +132,4 @@ fn nudges(history: &History, run: &Run) -> usize {
     let here = newest_first.take_while(|event| !event.is_move());
     here.filter(|event| event.kind == EventType::AgentNudged && event.run() == Some(&run.id))
         .count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_person_is_not_told_to_run_what_the_agent_owes() {
-        let written = "The \"## Handoff\" section is written; now run `orange task complete`.";
-        assert_eq!(
-            owed_in_brief(written),
-            "the \"## Handoff\" section is written, but it has not run `orange task complete`"
-        );
-        let missing = "What is missing: no \"## Plan\" section in TASK.md.\nWhat to do: add one.";
-        assert_eq!(owed_in_brief(missing), "no \"## Plan\" section in TASK.md");
-    }
 }

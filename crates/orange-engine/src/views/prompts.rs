@@ -11,7 +11,8 @@ use orange_core::prompt::{self, PromptName};
 /// The same for a person who wants to see it: no message, and what is missing as it is now.
 pub fn prompt_preview(call: &Call, view: &TaskView, name: PromptName) -> Result<String> {
     let max_rounds = settings::max_rounds(call, &view.task)?;
-    let missing = prompt::missing(&view.task, &view.body, max_rounds).unwrap_or_default();
+    let missing = prompt::missing(&view.task, &view.body, max_rounds);
+    let missing = missing.map_or_else(String::new, |missing| missing.for_agent());
     crate::prompt::prompt_for(call, &view.task, name, "", &missing)
 }
 

@@ -12,7 +12,7 @@ use crate::choice;
 use crate::task::Status;
 use crate::work::plan::PhaseKind;
 use crate::workflow::Prompt;
-pub use missing::missing;
+pub use missing::{Missing, missing};
 pub use template::{Problem, PromptError, Template};
 pub use values::{Values, Variable};
 

@@ -5,19 +5,33 @@ use crate::gate::{Gate, GateProblem, Verdict};
 use crate::task::Task;
 use crate::workflow::Intent;
 
-/// For [`Variable::Missing`](super::Variable): what is missing before the task can leave its status, and how to go on.
+/// What is missing before a task can leave its status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// The artifact is there, the step is not.
+    Step { gate: Gate, command: String },
+    Artifact {
+        problem: GateProblem,
+        /// What the agent runs afterwards.
+        then: String,
+    },
+}
+
 /// None where no agent owes anything.
-pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<String> {
+pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<Missing> {
     let gate = task.status.info().owes?;
     let command = command(task, gate)?;
     if gate.verdict().is_some() {
         let failed = next_status_on_fail(task, max_rounds);
         let failed = format!("`orange task update --status {failed}`");
-        return Some(review(body, &command, &failed));
+        return Some(review(body, command, failed));
     }
     Some(match gate.check(body) {
-        Ok(()) => written(gate, &command),
-        Err(problem) => format!("{}\nThen run {command}.", told(&problem)),
+        Ok(()) => Missing::Step { gate, command },
+        Err(problem) => Missing::Artifact {
+            problem,
+            then: command,
+        },
     })
 }
 
@@ -30,32 +44,50 @@ fn command(task: &Task, gate: Gate) -> Option<String> {
     })
 }
 
-fn review(body: &str, passed: &str, failed: &str) -> String {
+fn review(body: &str, passed: String, failed: String) -> Missing {
     match Gate::ReviewPass.check(body) {
-        Ok(()) => written(Gate::ReviewPass, passed),
+        Ok(()) => Missing::Step {
+            gate: Gate::ReviewPass,
+            command: passed,
+        },
         Err(GateProblem::WrongVerdict {
             found: Verdict::Fail,
             ..
-        }) => written(Gate::ReviewFail, failed),
-        Err(problem) => format!(
-            "{}\nThen run {passed} for PASS, or {failed} for FAIL.",
-            told(&problem)
-        ),
+        }) => Missing::Step {
+            gate: Gate::ReviewFail,
+            command: failed,
+        },
+        Err(problem) => Missing::Artifact {
+            problem,
+            then: format!("{passed} for PASS, or {failed} for FAIL"),
+        },
     }
 }
 
-/// The artifact is there, the step is not.
-fn written(gate: Gate, command: &str) -> String {
-    format!(
-        "The \"## {}\" section is written; now run {command}.",
-        gate.section()
-    )
-}
+impl Missing {
+    /// For [`Variable::Missing`](super::Variable): what is missing, and how to go on.
+    pub fn for_agent(&self) -> String {
+        match self {
+            Missing::Step { gate, command } => format!(
+                "The \"## {}\" section is written; now run {command}.",
+                gate.section()
+            ),
+            Missing::Artifact { problem, then } => format!(
+                "What is missing: {}.\nWhat to do: {}.\nThen run {then}.",
+                problem.message(),
+                problem.hint()
+            ),
+        }
+    }
 
-fn told(problem: &GateProblem) -> String {
-    format!(
-        "What is missing: {}.\nWhat to do: {}.",
-        problem.message(),
-        problem.hint()
-    )
+    /// The same for a person: the command is the agent's to run.
+    pub fn for_person(&self) -> String {
+        match self {
+            Missing::Step { gate, command } => format!(
+                "the \"## {}\" section is written, but it has not run {command}",
+                gate.section()
+            ),
+            Missing::Artifact { problem, .. } => problem.message(),
+        }
+    }
 }

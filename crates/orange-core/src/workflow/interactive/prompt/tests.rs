@@ -207,6 +207,22 @@ fn every_notice_of_the_table_has_a_prompt() {
 }
 
 #[test]
+fn a_person_is_not_told_to_run_what_the_agent_owes() {
+    let told = |status, body: &str| {
+        let task = Task { status, ..task() };
+        missing(&task, body, 2).unwrap().for_person()
+    };
+    assert_eq!(
+        told(Status::Working, "## Handoff\n\nDONE: all\n"),
+        "the \"## Handoff\" section is written, but it has not run `orange task complete`"
+    );
+    assert_eq!(
+        told(Status::Planning, ""),
+        "no \"## Plan\" section in TASK.md"
+    );
+}
+
+#[test]
 fn what_is_missing_names_artifact_and_command() {
     let told = |status, round, body: &str| {
         let task = Task {
@@ -214,7 +230,10 @@ fn what_is_missing_names_artifact_and_command() {
             review_round: round,
             ..task()
         };
-        missing(&task, body, 2).unwrap_or_default()
+        let missing = missing(&task, body, 2);
+        missing
+            .map(|missing| missing.for_agent())
+            .unwrap_or_default()
     };
     assert_eq!(
         told(Status::Planning, 0, ""),
