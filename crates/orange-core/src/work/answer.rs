@@ -1,32 +1,24 @@
 //! What an agent says at the end of a turn: one JSON object, read as tolerantly as agents write.
 
+mod findings;
 mod scan;
 #[cfg(test)]
 mod tests;
 
-use crate::choice;
 use crate::naming::cut_at;
+use crate::work::spec;
 pub use crate::workflow::AnswerStatus;
+pub use findings::{Finding, Findings, NotKept, Severity, as_item, listed, shortened};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Longer texts are cut: they go into prompts, rows and events.
 const LONGEST_TEXT: usize = 8 * 1024;
-const LONGEST_ARTIFACT: usize = 1024 * 1024;
+/// What is longer than a specification may be is kept as too long a text, and refused as one: not cut to one that would do.
+const LONGEST_ARTIFACT: usize = spec::MOST_BYTES + char::MAX.len_utf8();
 /// So many findings and files are kept.
 const MOST: usize = 200;
-
-choice! {
-    /// How bad a finding of a review is.
-    #[derive(Default)]
-    pub enum Severity ("severity") {
-        /// It has to be changed.
-        Major = "major",
-        #[default]
-        Minor = "minor",
-    }
-}
 
 /// The answer of an agent. Where there is none that can be read, the phase continues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,48 +35,15 @@ pub struct Answer {
     pub question: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// How many findings there were besides.
+    #[serde(skip_serializing_if = "NotKept::is_empty")]
+    pub not_kept: NotKept,
     /// The files that were changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub touching: Vec<String>,
     /// Markdown that the phase was to write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-}
-
-/// Something that a review found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Finding {
-    pub severity: Severity,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    pub text: String,
-}
-
-impl Finding {
-    /// `src/a.rs:45: text`. A path that leads out of the repository is said to do so; nothing opens it.
-    pub fn in_words(&self) -> String {
-        let outside = match self.file.as_deref().is_none_or(is_inside) {
-            true => "",
-            false => " (not a file of the repository)",
-        };
-        match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!("{file}:{line}{outside}: {}", self.text),
-            (Some(file), None) => format!("{file}{outside}: {}", self.text),
-            (None, Some(line)) => format!("Line {line}: {}", self.text),
-            (None, None) => self.text.clone(),
-        }
-    }
-}
-
-/// Whether a path is one below the folder that it is relative to.
-fn is_inside(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    !path.is_empty()
-        && !path.contains(char::is_control)
-        && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 impl Answer {
@@ -117,22 +76,19 @@ impl Answer {
                 .get(name)
                 .and_then(|value| in_text(value, LONGEST_TEXT))
         };
+        let findings = Findings::read(object.get("findings"));
         Some(Answer {
             status: status.parse().ok()?,
             summary: text("summary").unwrap_or_default(),
             reason: text("reason"),
             question: text("question"),
-            findings: several(object.get("findings"))
-                .filter_map(finding)
-                .take(MOST)
-                .collect(),
+            findings: findings.kept,
+            not_kept: findings.not_kept,
             touching: several(object.get("touching"))
                 .filter_map(|file| in_text(file, LONGEST_TEXT))
                 .take(MOST)
                 .collect(),
-            artifact: object
-                .get("artifact")
-                .and_then(|value| in_text(value, LONGEST_ARTIFACT)),
+            artifact: object.get("artifact").and_then(artifact),
         })
     }
 
@@ -176,42 +132,22 @@ fn several(value: Option<&Value>) -> impl Iterator<Item = &Value> {
 
 /// A value as text; None for nothing.
 fn in_text(value: &Value, longest: usize) -> Option<String> {
+    let text = whole_text(value)?;
+    // What is cut may end with a blank.
+    Some(cut_at(&text, longest).trim_end().to_owned())
+}
+
+fn artifact(value: &Value) -> Option<String> {
+    let mut text = whole_text(value)?;
+    text.truncate(cut_at(&text, LONGEST_ARTIFACT).len());
+    Some(text)
+}
+
+fn whole_text(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
         Value::String(text) => text.trim().to_owned(),
         other => other.to_string(),
     };
-    // What is cut may end with a blank.
-    let text = cut_at(&text, longest).trim_end();
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn finding(value: &Value) -> Option<Finding> {
-    let Value::Object(object) = value else {
-        let text = in_text(value, LONGEST_TEXT)?;
-        return Some(Finding {
-            text,
-            ..Finding::default()
-        });
-    };
-    let text = |name: &str| {
-        object
-            .get(name)
-            .and_then(|value| in_text(value, LONGEST_TEXT))
-    };
-    let severity = text("severity").unwrap_or_default().to_lowercase();
-    let severity = match severity.as_str() {
-        "major" | "critical" | "blocker" | "high" | "error" => Severity::Major,
-        _ => Severity::Minor,
-    };
-    let line = text("line").and_then(|line| line.parse().ok());
-    let said = ["text", "message", "description"]
-        .into_iter()
-        .find_map(text)?;
-    Some(Finding {
-        severity,
-        file: text("file"),
-        line,
-        text: said,
-    })
+    (!text.is_empty()).then_some(text)
 }

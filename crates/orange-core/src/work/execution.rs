@@ -24,7 +24,7 @@ use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::PlannedPhase;
 use crate::work::verdict::Judgement;
 pub use crate::workflow::{Outcome, PhaseStatus};
-pub use advance::{Advance, advance};
+pub use advance::{Advance, advance, in_short};
 pub use judge::Judged;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

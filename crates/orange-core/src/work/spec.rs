@@ -97,6 +97,8 @@ pub struct Outline {
 impl Outline {
     /// Reads the headings and checkboxes of a specification as Markdown has them: an example in a code fence is none.
     pub fn of(content: &str) -> Outline {
+        // A byte order mark hides a heading in the first line.
+        let content = content.strip_prefix('\u{FEFF}').unwrap_or(content);
         let found = sections(content);
         let is_called = |name: &str, wanted: &str| name.trim().eq_ignore_ascii_case(wanted);
         let of_name = |wanted: &'static str| {
@@ -211,6 +213,9 @@ Use oauth2 library with provider-specific configs.
         assert_eq!(outline.lacks(), "");
         let crlf = WHOLE.replace('\n', "\r\n");
         assert!(Outline::of(&crlf).is_whole());
+        let (_, from_heading) = WHOLE.split_once("\n\n").unwrap();
+        let marked = Outline::of(&format!("\u{FEFF}{from_heading}"));
+        assert!(marked.is_whole(), "{}", marked.lacks());
         let other_case = WHOLE.replace("Success Criteria", "SUCCESS CRITERIA");
         assert!(Outline::of(&other_case).is_whole());
     }

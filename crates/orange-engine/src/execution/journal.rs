@@ -12,7 +12,7 @@ use orange_core::history::payload::{
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine;
 use orange_core::task::{Field, Task};
-use orange_core::work::execution::{Iteration, Outcome};
+use orange_core::work::execution::{Iteration, Outcome, in_short};
 use std::borrow::Cow;
 
 /// A row, and the event that tells of it.
@@ -130,7 +130,7 @@ fn event(call: &Call, task: &Task, row: &Unjournalled) -> Event {
             };
             let event = Event::of(Payload::PhaseChanged(change), call.now()).by("engine");
             match &phase.error {
-                Some(why) => event.because(why),
+                Some(why) => event.because(in_short(why)),
                 None => event,
             }
         }

@@ -21,9 +21,14 @@ pub(super) fn take_over(
     }
     let answer = turn.answer.as_ref();
     let artifact = answer.and_then(|answer| answer.artifact.as_deref());
-    if let Some(text) = artifact.filter(|text| check_text(text).is_ok()) {
-        let source = SpecSource::SpecPhase;
-        execution::spec::save(this.call, &this.task.id, text, source, None)?;
+    match artifact.map(|text| (text, check_text(text))) {
+        Some((text, Ok(()))) => {
+            let source = SpecSource::SpecPhase;
+            execution::spec::save(this.call, &this.task.id, text, source, None)?;
+        }
+        // It is not taken over: its agent is told, whatever the gate asks for.
+        Some((_, Err(_))) => return Ok(Some(check_handed_over(artifact))),
+        None => {}
     }
     let asks = phase.gate.criteria.iter().any(|word| word == SPEC_COMPLETE);
     let is_skipped = this.rules.core.gate(phase) == PhaseGateKind::Skip;

@@ -9,6 +9,7 @@ use crate::prompt::prompt_of_phase;
 use crate::rules::rules_commit;
 use orange_core::naming::cut_at;
 use orange_core::prompt::{PromptName, Values};
+use orange_core::work::answer::{Findings, listed};
 use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome};
 use orange_core::work::plan::{PhaseKind, PlannedPhase};
 
@@ -119,11 +120,16 @@ fn output(execution: &Execution, phase: &PlannedPhase) -> String {
     };
     let answer = turn.answer.clone().unwrap_or_default();
     let mut parts = vec![format!("Its summary: {}", answer.summary)];
-    if !answer.findings.is_empty() {
-        let findings = answer.findings.iter();
-        let findings = findings.map(|one| format!("- {}: {}", one.severity, one.in_words()));
-        let findings: Vec<String> = findings.collect();
-        parts.push(format!("Its findings:\n{}", findings.join("\n")));
+    let findings = match phase.kind {
+        PhaseKind::Review => execution.findings_of(&phase.name, turn.attempt),
+        _ => Findings::of_answers(std::iter::once(&answer)),
+    };
+    if !findings.kept.is_empty() {
+        let words = findings.kept.iter();
+        let words = words.map(|one| format!("{}: {}", one.severity, one.in_words()));
+        let mut lines = listed(words, "left out");
+        lines.extend(findings.not_kept.all_in_words());
+        parts.push(format!("Its findings:\n{}", lines.join("\n")));
     }
     if !turn.checks.is_empty() {
         let checks = turn.checks.iter().map(|check| match check.passed {

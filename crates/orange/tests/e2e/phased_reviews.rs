@@ -84,7 +84,7 @@ executor review:
     ];
     env.orange(second)
         .ok()
-        .says("the review has major findings:")
+        .says("the review has 2 major findings:")
         .says("work.txt:1: The word is wrong.");
     env.write("go", "");
     env.until_status(&task, "completed");

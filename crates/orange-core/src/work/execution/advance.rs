@@ -3,10 +3,16 @@
 
 use super::{Execution, Iteration, RetryContext, Rules};
 use crate::Timestamp;
-use crate::work::answer::{Answer, Severity};
+use crate::naming::counted;
+use crate::work::answer::{Answer, Findings, Severity, listed, shortened};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{PhaseKind, Plan, PlannedPhase};
 use crate::workflow::{AnswerStatus, Outcome, PhaseStatus};
+
+/// Of what the agent of a phase is told of the failure of another one.
+const LONGEST_TOLD: usize = 40 * 1024;
+/// Of why a phase failed, where it is logged or journalled.
+const LONGEST_REASON: usize = 4 * 1024;
 
 /// What became of a phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +110,7 @@ impl Execution {
         let said_complete =
             answer.status == AnswerStatus::Complete && turn.outcome == Some(Outcome::Completed);
         if said_complete {
-            if let Some(findings) = major_findings(phase, &answer) {
+            if let Some(findings) = self.major_findings(phase, turn.attempt) {
                 return self.fail(plan, &phase.name, rules, findings);
             }
             let gate = rules.gate(phase);
@@ -120,7 +126,7 @@ impl Execution {
         }
         match self.limit_reached(phase, rules) {
             Some(why) => {
-                let why = with_details(&why, turn, &answer);
+                let why = self.with_details(&why, phase, turn, &answer);
                 self.fail(plan, &phase.name, rules, why)
             }
             None => Advance::NextIteration,
@@ -160,6 +166,7 @@ impl Execution {
 
     /// A phase failed: it is tried again from where its kind goes back to, or has failed for good.
     pub(super) fn fail(&mut self, plan: &Plan, phase: &str, rules: &Rules, why: String) -> Advance {
+        let why = shortened(&why, LONGEST_TOLD);
         let retries = self.phase(phase).map_or(0, |state| state.retries);
         self.error = Some(format!("{phase}: {why}"));
         if retries >= rules.retries {
@@ -167,14 +174,17 @@ impl Execution {
                 state.status = PhaseStatus::Failed;
                 state.error = Some(why.clone());
             });
-            return Advance::PhaseFailed(why);
+            return Advance::PhaseFailed(in_short(&why));
         }
         self.change(phase, |state| state.retries = retries.saturating_add(1));
         let from = self.try_again(plan, phase, &why);
         if from != phase {
             self.note_only_phase(phase);
         }
-        Advance::Retried { from, why }
+        Advance::Retried {
+            from,
+            why: in_short(&why),
+        }
     }
 
     /// Has a failed phase and those before it that it goes back to begin anew, and the agent of the first be told why; that one.
@@ -235,40 +245,61 @@ impl Execution {
             state.error = None;
         });
     }
-}
 
-/// What a review that is complete found wrong; None: nothing that has to be done again, or no review.
-fn major_findings(phase: &PlannedPhase, answer: &Answer) -> Option<String> {
-    if phase.kind != PhaseKind::Review {
-        return None;
+    /// What a review that is complete found wrong; None: nothing that has to be done again, or no review.
+    fn major_findings(&self, phase: &PlannedPhase, attempt: u32) -> Option<String> {
+        if phase.kind != PhaseKind::Review {
+            return None;
+        }
+        let findings = self.findings_of(&phase.name, attempt);
+        let count = match findings.count(Severity::Major) {
+            0 => return None,
+            count => counted(count, "major finding"),
+        };
+        let major = findings.of_severity(Severity::Major);
+        let mut lines = vec![format!("the review has {count}:")];
+        lines.extend(listed(
+            major.map(|finding| finding.in_words()),
+            "in review.md",
+        ));
+        lines.extend(findings.not_kept.in_words(Severity::Major));
+        Some(lines.join("\n"))
     }
-    let major = answer
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Major);
-    let lines: Vec<String> = major
-        .map(|finding| format!("- {}", finding.in_words()))
-        .collect();
-    (!lines.is_empty()).then(|| format!("the review has major findings:\n{}", lines.join("\n")))
+
+    /// Why a phase failed, with what its last turn left to be done.
+    fn with_details(
+        &self,
+        why: &str,
+        phase: &PlannedPhase,
+        turn: &Iteration,
+        answer: &Answer,
+    ) -> String {
+        let mut lines = vec![why.to_owned()];
+        lines.extend(
+            turn.error
+                .as_ref()
+                .map(|error| format!("its last turn: {error}")),
+        );
+        let said = [answer.reason.as_deref(), turn.summary()];
+        lines.extend(
+            said.into_iter()
+                .flatten()
+                .take(1)
+                .map(|said| format!("its agent said: {said}")),
+        );
+        lines.extend(turn.failing().map(super::facts::in_words));
+        let findings = match phase.kind {
+            PhaseKind::Review => self.findings_of(&phase.name, turn.attempt),
+            _ => Findings::of_answers(std::iter::once(answer)),
+        };
+        let words = findings.kept.iter().map(|finding| finding.in_words());
+        lines.extend(listed(words, "left out"));
+        lines.extend(findings.not_kept.all_in_words());
+        lines.join("\n")
+    }
 }
 
-/// Why a phase failed, with what its last turn left to be done.
-fn with_details(why: &str, turn: &Iteration, answer: &Answer) -> String {
-    let mut lines = vec![why.to_owned()];
-    lines.extend(
-        turn.error
-            .as_ref()
-            .map(|error| format!("its last turn: {error}")),
-    );
-    let said = [answer.reason.as_deref(), turn.summary()];
-    lines.extend(
-        said.into_iter()
-            .flatten()
-            .take(1)
-            .map(|said| format!("its agent said: {said}")),
-    );
-    lines.extend(turn.failing().map(super::facts::in_words));
-    let findings = answer.findings.iter();
-    lines.extend(findings.map(|finding| format!("- {}", finding.in_words())));
-    lines.join("\n")
+/// Why a phase failed, for a line of a log or an event.
+pub fn in_short(why: &str) -> String {
+    shortened(why, LONGEST_REASON)
 }

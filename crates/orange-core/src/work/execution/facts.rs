@@ -3,6 +3,7 @@
 use super::{CriterionResult, Execution, Iteration, IterationKind, PhaseState};
 use crate::cost::Cost;
 use crate::usage::Usage;
+use crate::work::answer::Findings;
 use crate::work::prices::Prices;
 use crate::workflow::{Outcome, PhaseStatus};
 use std::time::Duration;
@@ -39,6 +40,14 @@ impl Execution {
         let attempt = self.attempt(phase);
         let turns = self.iterations_of(phase);
         turns.filter(move |turn| turn.attempt == attempt && turn.kind == IterationKind::Turn)
+    }
+
+    /// What the turns of an attempt of a phase found together: one that continues is not over with what it found.
+    pub fn findings_of(&self, phase: &str, attempt: u32) -> Findings {
+        let turns = self.iterations_of(phase);
+        let turns =
+            turns.filter(|turn| turn.attempt == attempt && turn.kind == IterationKind::Turn);
+        Findings::of_answers(turns.filter_map(|turn| turn.answer.as_ref()))
     }
 
     /// How many turns a phase had, without those that the service failed.

@@ -154,16 +154,39 @@ impl Reason {
     }
 }
 
-/// The first lines of what was said, as one.
+/// The first lines of what was said, as one: what ends with a colon goes on with the items of its list.
 fn after_colon(more: Option<&str>) -> String {
     let lines = more.unwrap_or_default().lines().map(str::trim);
-    let lines: Vec<&str> = lines
-        .filter(|line| !line.is_empty())
-        .take(MOST_LINES)
-        .collect();
-    if lines.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", lines.join("; "))
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let mut words = String::new();
+    for line in lines.by_ref().take(MOST_LINES) {
+        let is_in_list = words.ends_with(':');
+        words.push_str(match (words.as_str(), is_in_list) {
+            ("", _) => ": ",
+            (_, true) => " ",
+            (_, false) => "; ",
+        });
+        words.push_str(line.strip_prefix("- ").unwrap_or(line));
+    }
+    if lines.next().is_some() {
+        words.push_str("; …");
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_colon;
+
+    #[test]
+    fn lines_become_one() {
+        let said = "the review has 2 major findings:\n- never good\n- a.rs: lost";
+        let wanted = ": the review has 2 major findings: never good; a.rs: lost";
+        assert_eq!(after_colon(Some(said)), wanted);
+        let more = format!("{said}\n- b\n\n- c");
+        assert_eq!(after_colon(Some(&more)), format!("{wanted}; b; …"));
+        assert_eq!(after_colon(Some(" a \n\nb")), ": a; b");
+        assert_eq!(after_colon(Some(" \n")), "");
+        assert_eq!(after_colon(None), "");
     }
 }
