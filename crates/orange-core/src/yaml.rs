@@ -124,6 +124,19 @@ impl Node {
     }
 }
 
+/// Whether nothing is written there, or null.
+pub(crate) fn is_empty(node: &Node) -> bool {
+    matches!(node, Node::Scalar { text, plain: true, .. } if matches!(text.as_str(), "" | "~" | "null"))
+}
+
+/// The text of a value that is neither a list nor a mapping.
+pub(crate) fn scalar(node: &Node) -> Option<&str> {
+    match node {
+        Node::Scalar { text, .. } => Some(text),
+        Node::Sequence { .. } | Node::Mapping { .. } => None,
+    }
+}
+
 /// Whether a value can stand behind a key of the frontmatter without being nested deeper than is read.
 pub fn fits(value: &Value) -> bool {
     fn depth(value: &Value) -> usize {

@@ -132,6 +132,17 @@ pub(crate) fn one_line(summary: &str) -> Result<String> {
     Ok(line)
 }
 
+/// Refuses words that no agent could be given; `what` begins the sentence about them.
+pub(crate) fn check_words(what: &str, words: &str) -> Result<()> {
+    match words.contains('\0') {
+        true => Err(err!(
+            Usage,
+            "{what} has a NUL character, which no prompt can have"
+        )),
+        false => Ok(()),
+    }
+}
+
 /// The target must be a name that can be a branch; it need not exist yet.
 pub(crate) fn check_target(target: &str) -> Result<()> {
     check_branch_name(target, "give --target-branch the name of a branch")

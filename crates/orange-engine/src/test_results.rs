@@ -6,16 +6,18 @@ mod beneath;
 mod place;
 mod stage;
 
+use crate::call::Call;
+use crate::database::StoredResults;
 use crate::error::{IoContext, Result, err};
 use crate::store::make_folder;
 use beneath::{Found, open_beneath, open_folder};
 use orange_core::work::test_results::{FOLDER, REPORT, SCREENSHOTS};
-pub(crate) use place::{drop_leftovers, is_staged, place};
+pub(crate) use place::{is_staged, leftovers, place};
 use sha2::{Digest, Sha256};
-use stage::LONGEST_REPORT;
-pub(crate) use stage::{Source, Staged, stage};
-use std::fs;
-use std::io::{self, Read};
+use stage::{LONGEST_REPORT, TOO_LONG};
+pub(crate) use stage::{Source, Staged, is_own_folder, stage};
+use std::fs::{self, File};
+use std::io::{self, Read, Take};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -37,9 +39,50 @@ pub(crate) fn has_results(task: &Path) -> bool {
         .any(|name| name == FOLDER || name.to_str().is_some_and(|name| name.starts_with(STAGED)))
 }
 
+/// What orange.db knows of the results of a task.
+pub(crate) fn stored(call: &Call, task: &str) -> Result<Option<StoredResults>> {
+    let found = call.with_existing_database(|database| database.results(task))?;
+    Ok(found.flatten())
+}
+
+/// Folders in which an import of a task was staged that died before a row named it; the task's lock has to be held.
+pub(crate) fn leftovers_of(call: &Call, task: &str, folder: &Path) -> Result<Vec<PathBuf>> {
+    if leftovers(folder, None).is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = stored(call, task)?;
+    Ok(leftovers(
+        folder,
+        known.as_ref().map(|known| known.import.as_str()),
+    ))
+}
+
 /// The task's own report.
 pub(crate) fn report_of(task: &Path) -> PathBuf {
     task.join(FOLDER).join(REPORT)
+}
+
+/// What is there; agents write it, so that it may be anything.
+fn own_report(task: &Path) -> Result<Found> {
+    let found = open_folder(task).and_then(|folder| open_beneath(folder, &[FOLDER, REPORT]));
+    found.doing("read", &report_of(task))
+}
+
+/// Opens the task's own report, whose length is limited; or tells why it is not read.
+pub(crate) fn open_own_report(
+    task: &Path,
+) -> Result<std::result::Result<Take<File>, &'static str>> {
+    let file = match own_report(task)? {
+        Found::File(file) => file,
+        Found::Other(why) => return Ok(Err(why)),
+        Found::Nothing => return Ok(Err("it is not there")),
+    };
+    let length = file.metadata().doing("read", &report_of(task))?.len();
+    Ok(if length > LONGEST_REPORT {
+        Err(TOO_LONG)
+    } else {
+        Ok(file.take(LONGEST_REPORT))
+    })
 }
 
 /// Where agents put their screenshots. A link there would lead out of the task's folder, and is refused.
@@ -61,8 +104,7 @@ pub(crate) fn make_screenshots_folder(task: &Path) -> Result<PathBuf> {
 /// it is not its text.
 pub(crate) fn digest_of_report(task: &Path) -> Result<Option<String>> {
     let path = report_of(task);
-    let found = open_folder(task).and_then(|folder| open_beneath(folder, &[FOLDER, REPORT]));
-    let file = match found.doing("read", &path)? {
+    let file = match own_report(task)? {
         Found::File(file) => file,
         Found::Other(_) | Found::Nothing => return Ok(None),
     };

@@ -173,6 +173,7 @@ pub(crate) fn opened(
     tx.finish_hooks()?;
     tx.journal_rules()?;
     tx.journal_execution()?;
+    tx.drop_staged_imports();
     tx.take_failed_check()?;
     tx.judge_ended_runs()?;
     tx.make_deferred_move()?;

@@ -3,6 +3,7 @@
 use super::{Alias, Mistake, Setting, names};
 use crate::choice::NotAllowed;
 use crate::yaml::{self, Entry, Node};
+pub(super) use crate::yaml::{is_empty, scalar};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -60,17 +61,6 @@ pub(super) fn no_sections(text: &str, root: &Node) -> Mistake {
     Mistake {
         line: Some(yaml::line_of(text, root.span().start)),
         reason: "expected sections like `review:` with settings below them".into(),
-    }
-}
-
-pub(super) fn is_empty(node: &Node) -> bool {
-    matches!(node, Node::Scalar { text, plain: true, .. } if matches!(text.as_str(), "" | "~" | "null"))
-}
-
-pub(super) fn scalar(node: &Node) -> Option<&str> {
-    match node {
-        Node::Scalar { text, .. } => Some(text),
-        Node::Sequence { .. } | Node::Mapping { .. } => None,
     }
 }
 

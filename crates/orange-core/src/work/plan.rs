@@ -67,6 +67,9 @@ pub struct PlannedGate {
     pub criteria: Vec<String>,
 }
 
+/// MCP servers that a plan may name without saying how they are started.
+pub const KNOWN_SERVERS: [&str; 1] = ["playwright"];
+
 /// An MCP server that a phase's agent has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct McpServer {

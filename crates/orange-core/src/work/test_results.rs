@@ -2,6 +2,7 @@
 //! line of words. `read.rs` takes both this form and the JSON report of Playwright; `names.rs` decides which names of files
 //! may be followed.
 
+mod limits;
 pub mod names;
 mod playwright;
 mod read;
@@ -102,6 +103,19 @@ crate::choice! {
     }
 }
 
+impl Summary {
+    /// The same, with a total that its parts fit into.
+    fn consistent(self) -> Summary {
+        let parts = [self.passed, self.failed, self.skipped, self.pending];
+        let parts = parts.into_iter().fold(0, u64::saturating_add);
+        Summary {
+            total: self.total.max(parts),
+            flaky: self.flaky.min(self.passed),
+            ..self
+        }
+    }
+}
+
 /// What is shown of a report without reading it again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -197,10 +211,10 @@ impl TestReport {
         sum
     }
 
-    /// In percent, where the report tells.
+    /// In percent, where the report tells something that can be.
     pub fn coverage(&self) -> Option<f64> {
-        let coverage = self.coverage.as_ref()?;
-        coverage.get("percentage")?.as_f64()
+        let coverage = self.coverage.as_ref()?.get("percentage")?.as_f64();
+        coverage.filter(|percent| (0.0..=100.0).contains(percent))
     }
 
     pub fn figures(&self) -> Figures {
@@ -211,13 +225,16 @@ impl TestReport {
         Figures {
             summary: self.summary,
             duration: self.duration,
-            framework: self.framework.clone(),
+            framework: limits::word(self.framework.clone()),
             coverage: self.coverage(),
             first_failure: self
                 .failed()
                 .next()
-                .map(|(suite, test)| in_full(suite, test)),
-            error: self.errors.first().map(|error| first_line(error)),
+                .map(|(suite, test)| limits::word(in_full(suite, test))),
+            error: self
+                .errors
+                .first()
+                .map(|error| limits::word(first_line(error))),
             screenshots: count(|test| test.screenshots.len()),
             traces: count(|test| usize::from(test.trace.is_some())),
         }

@@ -10,12 +10,12 @@ use crate::prompt::ui::is_tested;
 use crate::settings;
 use crate::test_results::make_screenshots_folder;
 use orange_core::task::Task;
-use orange_core::work::plan::{McpServer, Plan, PlannedPhase};
+use orange_core::work::plan::{KNOWN_SERVERS, McpServer, Plan, PlannedPhase};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The name of the server, also of one that a plan only names.
-pub(crate) const SERVER: &str = "playwright";
+pub(crate) const SERVER: &str = KNOWN_SERVERS[0];
 
 /// Where the agent of a turn puts screenshots.
 const SCREENSHOT_DIR: &str = "SCREENSHOT_DIR";

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::harness::Harness;
 use crate::projects::Project;
 use crate::rules::{Commands, Rules as RepositoryRules, rules_commit};
+use crate::settings;
 use crate::settings::harness::{find_harness, worker_of};
 use crate::workspaces::consents;
 use orange_core::config::server_in_words;
@@ -38,7 +39,7 @@ pub(crate) fn of_phase(
         return Ok(PhaseServers::default());
     }
     let (project, rules) = repository(call, task)?;
-    sorted(call, (&project, &rules), phase, Some(harness))
+    sorted(call, task, (&project, &rules), phase, Some(harness))
 }
 
 /// Those of a whole plan that nobody gets as things are.
@@ -52,7 +53,7 @@ pub(crate) fn left_out(call: &Call, task: &Task, plan: &Plan) -> Result<Vec<Left
     let harness = harness.ok().flatten();
     let mut found = Vec::new();
     for phase in plan.executed() {
-        found.extend(sorted(call, (&project, &rules), phase, harness.as_ref())?.left_out);
+        found.extend(sorted(call, task, (&project, &rules), phase, harness.as_ref())?.left_out);
     }
     Ok(found)
 }
@@ -66,6 +67,7 @@ fn repository(call: &Call, task: &Task) -> Result<(Project, RepositoryRules)> {
 
 fn sorted(
     call: &Call,
+    task: &Task,
     (project, rules): (&Project, &RepositoryRules),
     phase: &PlannedPhase,
     harness: Option<&Harness>,
@@ -84,6 +86,11 @@ fn sorted(
             "it comes with the repository, and you have not agreed to it".to_owned()
         } else if let Some(harness) = unable {
             format!("agents of the harness {} get no MCP servers", harness.name)
+        } else if server.command.is_empty()
+            && server.url.is_none()
+            && let Some(why) = why_not_started(call, task)
+        {
+            why
         } else {
             servers.given.push(server.clone());
             continue;
@@ -95,4 +102,13 @@ fn sorted(
         });
     }
     Ok(servers)
+}
+
+/// Why the server that a phase of a plan only names is not started.
+fn why_not_started(call: &Call, task: &Task) -> Option<String> {
+    if !task.requires_ui_testing {
+        return Some("the task tests no user interface (--ui-testing)".to_owned());
+    }
+    let is_off = settings::config(call).ok()?.mcp.playwright.is_empty();
+    is_off.then(|| "mcp.playwright is empty".to_owned())
 }

@@ -1,7 +1,7 @@
 //! Moves a staged import to its place. Each step finds out whether it was done, so that it can be done again after a kill; the
 //! report comes last, so that it never names what is not there.
 
-use super::beneath::{Found, made_folder, open_beneath, open_folder};
+use super::beneath::{Found, known_folder, made_folder, open_beneath, open_folder};
 use super::{ORIGINAL, REPORT, STAGED, staging};
 use crate::error::{IoContext, Result, err};
 use crate::store::private;
@@ -11,16 +11,20 @@ use rustix::fs::{AtFlags, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What has to be known besides the files; it lies with them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Plan {
     /// Files that an earlier import brought: they are replaced. Others of the same name are kept.
     pub(super) owned: BTreeSet<String>,
+    /// Files of an earlier import that this one does not replace: they are removed, as the report names them no more.
+    #[serde(default)]
+    pub(super) stale: BTreeSet<String>,
     /// The report in our place is Playwright's own, and is kept.
     pub(super) keeps_original: bool,
 }
@@ -101,6 +105,9 @@ pub(crate) fn place(task: &Path, import: &str) -> Result<()> {
         }
         renamed(from.as_fd(), REPORT, to.as_fd(), REPORT).doing("move", &report)?;
     }
+    for stale in &plan.stale {
+        remove_in(&to, stale).doing("remove", &results.join(stale))?;
+    }
     rustix::fs::fsync(&to)
         .map_err(io::Error::from)
         .doing("sync", &results)?;
@@ -135,6 +142,23 @@ fn move_in(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &str, is_owned: bool)
         }
     }
     renamed(from, name, to, name)
+}
+
+/// Removes a file of the folder, or of one in it; what is not there was removed already.
+fn remove_in(results: impl AsFd, place: &str) -> io::Result<()> {
+    let removed = match place.split_once('/') {
+        Some((kind, name)) => {
+            let Some(folder) = known_folder(&results, kind)? else {
+                return Ok(());
+            };
+            unlinkat(folder, name, AtFlags::empty())
+        }
+        None => unlinkat(&results, place, AtFlags::empty()),
+    };
+    match removed {
+        Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn renamed(from: BorrowedFd<'_>, name: &str, to: BorrowedFd<'_>, new: &str) -> io::Result<()> {
@@ -173,16 +197,13 @@ fn is_same(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &str) -> io::Result<b
     }
 }
 
-/// Removes what imports left that died before anything named them.
-pub(crate) fn drop_leftovers(task: &Path, but: Option<&str>) {
-    let Ok(entries) = fs::read_dir(task) else {
-        return;
+/// Folders of imports that died before anything named them. Only whoever has the task's lock knows that no import is at work.
+pub(crate) fn leftovers(task: &Path, but: Option<&str>) -> Vec<PathBuf> {
+    let entries = fs::read_dir(task).into_iter().flatten().flatten();
+    let is_left = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        let import = name.and_then(|name| name.strip_prefix(STAGED));
+        import.is_some() && import != but
     };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let import = name.to_str().and_then(|name| name.strip_prefix(STAGED));
-        if import.is_some() && import != but {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
+    entries.map(|entry| entry.path()).filter(is_left).collect()
 }

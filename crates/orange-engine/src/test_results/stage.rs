@@ -2,10 +2,12 @@
 
 use super::beneath::{Found, open_beneath, open_folder};
 use super::{Digesting, REPORT, place::Plan, staging};
+use crate::database::StoredResults;
 use crate::error::{Error, IoContext, Result, err};
 use crate::store::private;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use orange_core::Timestamp;
 use orange_core::work::test_results::{
     FOLDER, Figures, FileSource, Form, NamedFile, PAGE, Parsed, SCREENSHOTS, TRACES, read,
 };
@@ -17,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// A report is not longer, nor do the files that it names hold more.
 pub(super) const LONGEST_REPORT: u64 = 256 * 1024 * 1024;
+pub(super) const TOO_LONG: &str = "it is larger than 256 MiB";
 const LARGEST_FILES: u64 = 1024 * 1024 * 1024;
 
 /// What a report in a folder may be called, where that is not `report.json`.
@@ -132,25 +135,40 @@ pub(crate) fn stage(
     task: &Path,
     import: &str,
     source: &Source,
-    owned: &BTreeSet<String>,
+    known: &StoredResults,
 ) -> Result<Staged> {
     let folder = staging(task, import);
-    let staged = try_stage(&folder, source, owned);
+    let staged = try_stage(task, &folder, source, known).and_then(|staged| {
+        has_room(task, &staged.brings)?;
+        Ok(staged)
+    });
     if staged.is_err() {
         let _ = fs::remove_dir_all(&folder);
     }
     staged
 }
 
-fn try_stage(folder: &Path, source: &Source, owned: &BTreeSet<String>) -> Result<Staged> {
+fn try_stage(task: &Path, folder: &Path, source: &Source, known: &StoredResults) -> Result<Staged> {
     let (mut parsed, digest) = parse(&source.report)?;
     if source.in_place && parsed.form == Form::Own {
-        // It is where it belongs, and so are its files.
+        // It is where it belongs, and so are its files; of those of an earlier import it may name some.
         let missing = missing(source, &parsed.files)?;
+        let named: BTreeSet<String> = parsed.files.iter().map(place_of).collect();
+        let stale = stale(task, known, &named)?;
+        if !stale.is_empty() {
+            private::make_folder(folder).doing("create", folder)?;
+            let plan = Plan {
+                owned: BTreeSet::new(),
+                stale,
+                keeps_original: false,
+            };
+            plan.write(folder)?;
+            sync(folder)?;
+        }
         return Ok(Staged {
             figures: parsed.report.figures(),
             digest,
-            brings: parsed.files.iter().map(place_of).collect(),
+            brings: known.owned.intersection(&named).cloned().collect(),
             missing,
         });
     }
@@ -172,7 +190,9 @@ fn try_stage(folder: &Path, source: &Source, owned: &BTreeSet<String>) -> Result
             gone.insert(place);
         }
     }
-    copying.page(source)?;
+    if copying.page(source)? {
+        brings.insert(PAGE.to_owned());
+    }
     let report = folder.join(REPORT);
     if parsed.form == Form::Own {
         // As it is, with what this version does not know.
@@ -200,8 +220,13 @@ fn try_stage(folder: &Path, source: &Source, owned: &BTreeSet<String>) -> Result
             .doing("write", &report)?;
     }
     sync(&report)?;
+    if fs::metadata(&report).doing("read", &report)?.len() > LONGEST_REPORT {
+        let why = "what Orange keeps of it would be larger than 256 MiB";
+        return Err(refused(&source.report, why));
+    }
     let plan = Plan {
-        owned: owned.clone(),
+        owned: known.owned.clone(),
+        stale: stale(task, known, &brings)?,
         keeps_original: source.in_place && parsed.form == Form::Playwright,
     };
     plan.write(folder)?;
@@ -216,6 +241,64 @@ fn try_stage(folder: &Path, source: &Source, owned: &BTreeSet<String>) -> Result
         brings,
         missing: gone.len(),
     })
+}
+
+/// Files of an earlier import that this one does not replace, and that nobody has changed since.
+fn stale(
+    task: &Path,
+    known: &StoredResults,
+    brings: &BTreeSet<String>,
+) -> Result<BTreeSet<String>> {
+    let root = open_folder(task).doing("open", task)?;
+    let mut stale = BTreeSet::new();
+    for place in known.owned.difference(brings) {
+        let parts: Vec<&str> = [FOLDER].into_iter().chain(place.split('/')).collect();
+        let path = || task.join(FOLDER).join(place);
+        let Found::File(file) = open_beneath(&root, &parts).doing("read", &path())? else {
+            continue;
+        };
+        let about = file.metadata().doing("read", &path())?;
+        let changed = Timestamp::try_from(about.modified().doing("read", &path())?);
+        if changed.is_ok_and(|changed| changed.as_millisecond() <= known.at.as_millisecond()) {
+            stale.insert(place.clone());
+        }
+    }
+    Ok(stale)
+}
+
+/// Refuses what could not be moved to its place.
+fn has_room(task: &Path, brings: &BTreeSet<String>) -> Result<()> {
+    let results = task.join(FOLDER);
+    let folders = [SCREENSHOTS, TRACES].into_iter().filter(|kind| {
+        let mut places = brings.iter().filter_map(|place| place.split_once('/'));
+        places.any(|(folder, _)| folder == *kind)
+    });
+    for folder in folders.map(|kind| results.join(kind)) {
+        is_own_folder(&folder)?;
+    }
+    for file in [REPORT, PAGE].map(|name| results.join(name)) {
+        if fs::symlink_metadata(&file).is_ok_and(|found| found.is_dir()) {
+            return Err(err!(
+                Refused,
+                "nothing can be imported: {} is a folder",
+                file.display()
+            )
+            .hint("delete it or move it away; a file of the import gets its name"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what would lead the files elsewhere.
+pub(crate) fn is_own_folder(folder: &Path) -> Result<()> {
+    let what = match fs::symlink_metadata(folder) {
+        Ok(found) if found.is_symlink() => "a symbolic link",
+        Ok(found) if !found.is_dir() => "no folder",
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    let path = folder.display();
+    Err(err!(Refused, "nothing can be imported: {path} is {what}")
+        .hint("delete it or move it away; the import makes the folder"))
 }
 
 fn sync(path: &Path) -> Result<()> {
@@ -235,7 +318,7 @@ fn open_report(path: &Path) -> Result<Take<File>> {
     };
     let length = file.metadata().doing("read", path)?.len();
     if length > LONGEST_REPORT {
-        return Err(refused(path, "it is larger than 256 MiB"));
+        return Err(refused(path, TOO_LONG));
     }
     // Somebody may go on writing it.
     Ok(file.take(LONGEST_REPORT))
@@ -294,19 +377,20 @@ impl Copying<'_> {
         }
     }
 
-    /// Copies the page beside the report, where there is one.
-    fn page(&mut self, source: &Source) -> Result<()> {
+    /// Copies the page beside the report; false: there is none.
+    fn page(&mut self, source: &Source) -> Result<bool> {
         let Some(root) = source.roots.first().filter(|_| !source.in_place) else {
-            return Ok(());
+            return Ok(false);
         };
         for parts in PAGES {
             if let Found::File(mut page) =
                 open_beneath(&root.folder, parts).doing("read", &root.path)?
             {
-                return self.copy(source, &mut page, &self.folder.join(PAGE));
+                self.copy(source, &mut page, &self.folder.join(PAGE))?;
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     fn copy(&mut self, source: &Source, from: &mut impl Read, target: &Path) -> Result<()> {

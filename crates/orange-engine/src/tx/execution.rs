@@ -19,6 +19,7 @@ use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Condition, Intent, Role, Transition, Trigger};
 use orange_sys::crash_points::crash_point;
+use std::fs;
 
 /// What orange.db alone knows of an execution.
 #[derive(Default)]
@@ -46,6 +47,19 @@ impl TaskTx<'_> {
             crash_point("execution.journalled");
         }
         self.forget_marks(&marks)
+    }
+
+    /// Removes what a killed import staged and no row names.
+    pub(super) fn drop_staged_imports(&self) {
+        match test_results::leftovers_of(self.call, &self.task.id, &self.place.path) {
+            Ok(left) if left.is_empty() => {}
+            Ok(left) => left.iter().for_each(|folder| {
+                if let Err(error) = fs::remove_dir_all(folder) {
+                    tracing::warn!(%error, folder = %folder.display(), "cannot be removed");
+                }
+            }),
+            Err(error) => tracing::warn!(%error, "nobody knows which imports are finished"),
+        }
     }
 
     /// Commits a move together with what its verb wrote into orange.db just now: one change for the journal and the disk.
@@ -86,10 +100,10 @@ impl TaskTx<'_> {
         if pending.is_empty() {
             return Ok(untold);
         }
-        let plan = execution::readable_plan(self.call, &self.task)?;
-        let execution = execution::execution(self.call, &self.task)?;
-        let phase = plan.as_ref().and_then(|plan| execution.current_phase(plan));
-        untold.phase = phase.map(str::to_owned);
+        untold.phase = match progress {
+            Some(progress) => progress.current_phase(),
+            None => execution::current_phase(self.call, &self.task)?,
+        };
         for pending in pending {
             if let Unjournalled::TestResults { results, .. } = &pending.row {
                 if let Err(error) = test_results::place(&self.place.path, &results.import) {

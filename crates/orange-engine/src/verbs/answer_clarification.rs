@@ -4,6 +4,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Result, err};
+use crate::field_checks::check_words;
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
 use crate::verbs::phased;
@@ -24,6 +25,7 @@ pub fn answer_clarification(call: &Call, view: &TaskView, words: &str) -> Result
             )),
         );
     }
+    check_words("the answer", words)?;
     if view.task.has_plan() {
         let done = phased::gate::answer(call, view.place.clone(), words)?;
         return Ok(Changed::from(done));

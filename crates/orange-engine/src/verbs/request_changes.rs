@@ -3,6 +3,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
+use crate::field_checks::check_words;
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed};
@@ -22,6 +23,7 @@ pub fn request_changes(call: &Call, place: Place, message: &str) -> Result<Chang
             )
         )));
     }
+    check_words("the request", message)?;
     let task = call.store.survey(&place.folder()).task;
     if task.has_plan() {
         return phased::changes::request_changes(call, place, message).map(Changed::from);

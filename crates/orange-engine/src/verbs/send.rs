@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::effects::messages::{self, ENDED_BEFORE, LONGEST};
 use crate::error::{Result, err};
 use crate::execution;
+use crate::field_checks::check_words;
 use crate::runs::{RunFolder, Source, State};
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
@@ -37,6 +38,7 @@ pub fn send(
         return Err(err!(Usage, "an empty message tells nobody anything")
             .hint("give it as an argument, or with - on standard input"));
     }
+    check_words("the message", text)?;
     if text.len() > LONGEST {
         return Err(err!(
             Usage,

@@ -6,13 +6,14 @@ use crate::call::{Call, Caller};
 use crate::database::StoredResults;
 use crate::error::{Code, Error, Result, err};
 use crate::store::Place;
-use crate::test_results::{Source, Staged, digest_of_report, drop_leftovers, is_staged, stage};
+use crate::test_results::{
+    Source, Staged, digest_of_report, is_own_folder, is_staged, stage, stored,
+};
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
 use orange_core::id::ID_ALPHABET;
 use orange_core::work::test_results::{FOLDER, Figures};
 use orange_sys::crash_points::crash_point;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where a report was that nobody named.
@@ -56,13 +57,17 @@ pub(crate) fn has_found(call: &Call, task: &str, folder: &Path) -> Result<bool> 
 /// Takes in the report that a turn left. One that cannot be used is noted once, and harms nothing.
 pub(crate) fn take_found(tx: &mut TaskTx<'_>, slot: &Path) -> Result<Option<Error>> {
     let source = Source::found(&tx.place.path, slot)?;
+    let known = stored(tx.call, &tx.task.id)?.unwrap_or_default();
+    if is_staged(&tx.place.path, &known.import) {
+        // Its row must not be replaced by a refusal: its files would belong to nobody.
+        return Ok(Some(err!(Storage, "an earlier import is not finished")));
+    }
     let error = match bring(tx, &source, FOUND) {
         Ok(_) => return Ok(None),
         Err(error) if error.code == Code::Refused => error,
         Err(error) => return Err(error),
     };
     let call = tx.call;
-    let known = stored(call, &tx.task.id)?.unwrap_or_default();
     let refused = StoredResults {
         import: new_name(),
         at: call.now(),
@@ -82,9 +87,8 @@ fn bring(tx: &mut TaskTx<'_>, source: &Source, told: &str) -> Result<Staged> {
     let folder = tx.place.path.clone();
     is_own_folder(&folder.join(FOLDER))?;
     let known = stored(call, &tx.task.id)?.unwrap_or_default();
-    drop_leftovers(&folder, Some(known.import.as_str()));
     let import = new_name();
-    let staged = stage(&folder, &import, source, &known.owned)?;
+    let staged = stage(&folder, &import, source, &known)?;
     crash_point("results.staged");
     let results = StoredResults {
         import: import.clone(),
@@ -111,18 +115,6 @@ fn bring(tx: &mut TaskTx<'_>, source: &Source, told: &str) -> Result<Staged> {
     Ok(staged)
 }
 
-/// Refuses what would lead the files elsewhere.
-fn is_own_folder(results: &Path) -> Result<()> {
-    let what = match fs::symlink_metadata(results) {
-        Ok(found) if found.is_symlink() => "a symbolic link",
-        Ok(found) if !found.is_dir() => "no folder",
-        Ok(_) | Err(_) => return Ok(()),
-    };
-    let path = results.display();
-    Err(err!(Refused, "nothing can be imported: {path} is {what}")
-        .hint("delete it or move it away; the import makes the folder"))
-}
-
 fn store(tx: &mut TaskTx<'_>, results: &StoredResults) -> Result<()> {
     tx.mark()?;
     let task = tx.task.id.clone();
@@ -130,11 +122,6 @@ fn store(tx: &mut TaskTx<'_>, results: &StoredResults) -> Result<()> {
         .with_database(|database| database.store_results(&task, results))?;
     crash_point("results.stored");
     tx.journal_execution()
-}
-
-fn stored(call: &Call, task: &str) -> Result<Option<StoredResults>> {
-    let found = call.with_existing_database(|database| database.results(task))?;
-    Ok(found.flatten())
 }
 
 fn new_name() -> String {

@@ -1,15 +1,15 @@
 //! The test results of a task: what the newest import came to, and the report itself.
 
 use crate::call::Call;
-use crate::error::{Error, IoContext, Result, err};
+use crate::error::{Code, Error, Result, err};
 use crate::store::Place;
-use crate::test_results::{has_results, report_of};
+use crate::test_results::{has_results, open_own_report, report_of};
 use crate::views::task;
 use orange_core::task::Task;
 use orange_core::work::test_results::{FOLDER, Figures, SCREENSHOTS, TestReport, read};
 use orange_core::{Action, Timestamp, text};
 use serde::Serialize;
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ pub fn detail(call: &Call, place: Place) -> Result<TestResultsDetail> {
     };
     let path = report_of(&folder);
     let report = match &about.figures {
-        Some(_) => Some(report(&path)?),
+        Some(_) => Some(report(&folder, &path)?),
         None => None,
     };
     Ok(TestResultsDetail {
@@ -103,20 +103,26 @@ pub fn detail(call: &Call, place: Place) -> Result<TestResultsDetail> {
     })
 }
 
-fn report(path: &Path) -> Result<TestReport> {
-    let file = File::open(path).doing("read", path)?;
-    let parsed = read(BufReader::new(file)).map_err(|error| {
-        let message = format!("{} cannot be read: {error}", path.display());
-        Error::new(crate::error::Code::Damaged, message)
-            .hint("import the report of the test run again")
-            .because(error)
-    })?;
+/// Agents may write it too: only a file is read, and no link is followed.
+fn report(folder: &Path, path: &Path) -> Result<TestReport> {
+    let damaged = |why: &str| {
+        let message = format!("{} cannot be read: {why}", path.display());
+        Error::new(Code::Damaged, message).hint("import the report of the test run again")
+    };
+    let file = open_own_report(folder)?.map_err(damaged)?;
+    let parsed = read(BufReader::new(file));
+    let parsed = parsed.map_err(|error| damaged(&error.to_string()).because(error))?;
     Ok(parsed.report)
 }
 
 fn screenshots(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder.join(FOLDER).join(SCREENSHOTS));
-    let entries = entries.into_iter().flatten().flatten();
+    let results = folder.join(FOLDER);
+    let screenshots = results.join(SCREENSHOTS);
+    let is_own = [&results, &screenshots]
+        .into_iter()
+        .all(|folder| fs::symlink_metadata(folder).is_ok_and(|about| about.is_dir()));
+    let entries = is_own.then(|| fs::read_dir(screenshots));
+    let entries = entries.into_iter().flatten().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter_map(|entry| entry.file_name().into_string().ok())

@@ -37,6 +37,7 @@ mod shared_home;
 mod slot_carry_over;
 mod task;
 mod task_link;
+mod test_results;
 mod workspace;
 mod workspace_branches;
 mod workspace_faults;

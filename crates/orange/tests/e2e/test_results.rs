@@ -6,6 +6,7 @@ use crate::run::Run;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What Playwright 1.65 wrote.
 const REAL: &str =
@@ -191,7 +192,9 @@ fn what_cannot_be_imported_is_refused_and_changes_nothing() {
     let deep = "[{\"suites\":".repeat(100_000);
     for (text, says) in [
         (REAL[..REAL.len() / 2].to_owned(), "line "),
-        (String::new(), "EOF"),
+        (String::new(), "it is empty"),
+        ("no report".to_owned(), "it is not JSON (line 1, column 2)"),
+        ("[1]".to_owned(), "it is no test report"),
         ("{}".to_owned(), "neither a JSON report of Playwright"),
         ("{\"version\": 7, \"suites\": []}".to_owned(), "version 7"),
         (
@@ -203,7 +206,7 @@ fn what_cannot_be_imported_is_refused_and_changes_nothing() {
         (attachment("x\u{1b}[2J", "/a/x.png"), "control characters"),
         (
             format!("{{\"stats\": {{}}, \"suites\": {deep}"),
-            "recursion limit",
+            "nested too deeply",
         ),
         (
             json!({"suites": [{"tests": [{"name": "t", "screenshots": ["../../TASK.md"]}]}]})
@@ -273,6 +276,32 @@ fn fifty_thousand_tests_are_imported() {
     env.orange(["test-results", "show", &task.key])
         .ok()
         .says("✗ a › test 77");
+    // One of more tests than anybody looks at costs no more than its beginning.
+    let many = vec!["{}"; 3_000_000].join(",");
+    let report = format!("{{\"suites\": [{{\"tests\": [{many}]}}]}}");
+    env.write("report.json", &report);
+    let refused = import(&env, &task, &env.root().join("report.json"));
+    assert_ne!(refused.code, 0);
+    refused.says("cannot be imported").says("more than 1000000");
+}
+
+/// Agents write in the task's folder, too: what they leave there is not waited for.
+#[test]
+fn a_pipe_in_place_of_the_report_is_told() {
+    let env = Agents::new();
+    let task = new_task(&env);
+    import(&env, &task, &copied_run(&env)).ok();
+    let report = results(&task).join("report.json");
+    fs::remove_file(&report).unwrap();
+    let made = Command::new("mkfifo").arg(&report).status().unwrap();
+    assert!(made.success());
+    let shown = env.orange(["test-results", "show", &task.key]);
+    assert_ne!(shown.code, 0);
+    shown
+        .says("cannot be read: it is no regular file")
+        .says("import the report of the test run again");
+    import(&env, &task, &copied_run(&env)).ok();
+    env.orange(["test-results", "show", &task.key]).ok();
 }
 
 #[test]
@@ -292,6 +321,13 @@ fn an_import_that_is_killed_is_finished_or_has_not_begun() {
             .fails_with(-1)
             .says(&format!("killed at {point}"));
         env.orange(["ls"]).ok();
+        if !is_finished {
+            assert_eq!(staged(&task), 1, "{point}");
+            env.orange(["doctor"])
+                .says("was left by an import of test results that was killed");
+            env.orange(["doctor", "--repair"]).says("removed");
+            assert_eq!(staged(&task), 0, "{point}");
+        }
         let results = results(&task);
         let count = env.count(&task, "test_results.imported");
         assert_eq!(count, usize::from(is_finished), "{point}");

@@ -167,7 +167,7 @@ fn everything_that_a_phase_can_say_is_kept() {
     let test = plan.phase("test").unwrap();
     assert_eq!((test.kind, test.max_iterations), (PhaseKind::Test, 3));
     assert_eq!(test.timeout, Some(Duration::from_secs(600)));
-    assert!(!test.has_checks());
+    assert!(test.completion_criteria.is_empty());
     assert_eq!(test.gate.criteria, ["words of my own"]);
     assert_eq!(
         test.mcp_servers[0].command,
@@ -231,6 +231,54 @@ fn what_cannot_work_is_refused() {
             "there is no command",
         ),
         (
+            "  - name: test\n    mcp_servers: {x: {url: 'https://a/b', args: [a]}}\n",
+            "args: there is no command",
+        ),
+        (
+            "  - name: test\n    mcp_servers: [other]\n",
+            "line 6: phases.test.mcp_servers: \"other\" says neither a command nor a url",
+        ),
+        (
+            "  - name: test\n    mcp_servers: other\n",
+            "Orange knows by its name alone: playwright",
+        ),
+        (
+            "  - name: test\n    claude_config: {mcp_servers: [other]}\n",
+            "line 6: phases.test.claude_config.mcp_servers: \"other\" says neither",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {x: {}}\n",
+            "line 6: phases.test.mcp_servers.x: \"x\" says neither",
+        ),
+        (
+            "  - name: test\n    mcp_servers:\n      x:\n",
+            "phases.test.mcp_servers.x: \"x\" says neither",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {x: {type: http, command: null}}\n",
+            "\"x\" says neither",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {playwright: {env: {A: b}}}\n",
+            "there is no command for it",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {command: [1]}\n",
+            "line 6: phases.test.mcp_servers.command: must be a command",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {x: {command: [1]}}\n",
+            "line 6: phases.test.mcp_servers.x.command: must be a command",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {x: true}\n",
+            "must be a command",
+        ),
+        (
+            "  - name: test\n    mcp_servers: {x: {url: 7}}\n",
+            "phases.test.mcp_servers.x.url: must be a URL",
+        ),
+        (
             "  - name: test\n    mcp_servers: [../x]\n",
             "cannot be a name",
         ),
@@ -259,6 +307,21 @@ fn what_cannot_work_is_refused() {
     ] {
         let told = Plan::parse(text).unwrap_err().to_string();
         assert!(told.contains(wanted), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_server_that_orange_knows_needs_only_its_name() {
+    for servers in [
+        "[playwright]",
+        "playwright",
+        "{playwright: }",
+        "{playwright: {}, x: {command: [npx, 1]}}",
+    ] {
+        let text = with_phases(&format!("  - name: test\n    mcp_servers: {servers}\n"));
+        let plan = Plan::parse(&text).unwrap().plan;
+        assert_eq!(plan.phases[0].mcp_servers[0].name, "playwright");
+        assert_eq!(Plan::parse(&plan.to_yaml()).unwrap().plan, plan);
     }
 }
 

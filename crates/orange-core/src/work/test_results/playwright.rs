@@ -1,6 +1,7 @@
 //! The report of Playwright's reporter `json`: suites in suites, specs, a test of each spec for every project, and of each test
 //! a result for every try, of which the last counts.
 
+use super::limits::{self, List, MOST_TESTS};
 use super::names::{BadName, check_path, kept_as, numbered};
 use super::read::{MOST_FILES, whole};
 use super::{
@@ -8,22 +9,21 @@ use super::{
     VERSION,
 };
 use crate::Timestamp;
-use crate::naming::cut_at;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
-
-/// So much of an error is kept.
-const LONGEST_ERROR: usize = 4 * 1024;
 
 /// A suite in either form: `name` and `tests` are ours.
 #[derive(Deserialize)]
 pub(super) struct RawSuite {
     pub(super) name: Option<String>,
-    pub(super) tests: Option<Vec<OwnTest>>,
+    pub(super) tests: Option<List<OwnTest>>,
     title: Option<String>,
-    specs: Option<Vec<Spec>>,
-    suites: Option<Vec<RawSuite>>,
+    specs: Option<List<Spec>>,
+    suites: Option<List<RawSuite>>,
 }
 
 /// A test in our form.
@@ -33,7 +33,7 @@ pub(super) struct OwnTest {
     status: Option<String>,
     duration: Option<f64>,
     error: Option<String>,
-    screenshots: Option<Vec<String>>,
+    screenshots: Option<List<String>>,
     trace: Option<String>,
     retries: Option<f64>,
 }
@@ -41,7 +41,7 @@ pub(super) struct OwnTest {
 #[derive(Deserialize)]
 struct Spec {
     title: Option<String>,
-    tests: Option<Vec<RawTest>>,
+    tests: Option<List<RawTest>>,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ struct RawTest {
     expected_status: Option<String>,
     project_name: Option<String>,
     status: Option<String>,
-    results: Option<Vec<RawResult>>,
+    results: Option<List<RawResult>>,
 }
 
 #[derive(Deserialize)]
@@ -59,8 +59,8 @@ struct RawResult {
     duration: Option<f64>,
     retry: Option<f64>,
     error: Option<RawError>,
-    errors: Option<Vec<RawError>>,
-    attachments: Option<Vec<RawAttachment>>,
+    errors: Option<List<RawError>>,
+    attachments: Option<List<RawAttachment>>,
 }
 
 #[derive(Deserialize)]
@@ -72,12 +72,42 @@ struct RawAttachment {
     body: Option<String>,
 }
 
-/// An error in either form.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum RawError {
-    Text(String),
-    Mapping { message: Option<String> },
+/// An error in either form: a text, or a mapping with a message. What is thrown and is no error has a value instead.
+#[derive(Default)]
+pub(super) struct RawError(String);
+
+impl<'de> Deserialize<'de> for RawError {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<RawError, D::Error> {
+        #[derive(Deserialize)]
+        struct Mapping {
+            message: Option<String>,
+            value: Option<String>,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawError;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("an error")
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<RawError, E> {
+                Ok(RawError::default())
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawError, E> {
+                Ok(RawError(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<RawError, A::Error> {
+                let Mapping { message, value } =
+                    Mapping::deserialize(MapAccessDeserializer::new(fields))?;
+                let message = message.filter(|message| !message.trim().is_empty());
+                Ok(RawError(message.or(value).unwrap_or_default()))
+            }
+        }
+        from.deserialize_any(Either)
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -95,27 +125,34 @@ impl RawSuite {
 
 impl RawError {
     pub(super) fn text(self) -> String {
-        let text = match self {
-            RawError::Text(text) => text,
-            RawError::Mapping { message } => message.unwrap_or_default(),
-        };
-        cut_at(&without_colours(&text), LONGEST_ERROR).to_owned()
+        limits::error(&without_colours(&self.0))
     }
 }
 
 impl From<OwnTest> for Test {
     fn from(raw: OwnTest) -> Test {
-        let status = raw.status.as_deref().unwrap_or_default();
         Test {
-            name: raw.name.unwrap_or_default(),
-            status: status.parse().unwrap_or_default(),
+            name: limits::test(raw.name.unwrap_or_default()),
+            status: status(raw.status.as_deref().unwrap_or_default()),
             duration: raw.duration.map_or(0, whole),
-            error: raw.error,
-            screenshots: raw.screenshots.unwrap_or_default(),
+            error: raw.error.as_deref().map(limits::error),
+            screenshots: raw.screenshots.map_or_else(Vec::new, |names| names.0),
             trace: raw.trace,
             retries: raw.retries.map_or(0, whole),
         }
     }
+}
+
+/// A status as reporters call it. A word that nobody knows means nothing good.
+fn status(word: &str) -> TestStatus {
+    let word = word.trim().to_ascii_lowercase();
+    let known = word.parse();
+    known.unwrap_or_else(|_| match word.as_str() {
+        "pass" | "ok" | "expected" | "flaky" => TestStatus::Passed,
+        "skip" | "ignored" => TestStatus::Skipped,
+        "" => TestStatus::default(),
+        _ => TestStatus::Failed,
+    })
 }
 
 /// The same in our form.
@@ -125,7 +162,9 @@ pub(super) fn report(
     errors: Vec<RawError>,
 ) -> Result<Parsed, Unreadable> {
     let mut projects = BTreeSet::new();
-    note_projects(&suites, &mut projects);
+    if note_projects(&suites, &mut projects) > MOST_TESTS {
+        return Err(Unreadable::TooManyTests);
+    }
     let mut reading = Reading {
         names_projects: projects.len() > 1,
         ..Reading::default()
@@ -141,7 +180,7 @@ pub(super) fn report(
             .start_time
             .as_deref()
             .and_then(|at| later(at, duration)),
-        started_at: stats.start_time,
+        started_at: stats.start_time.map(limits::word),
         duration,
         suites: reading.suites,
         errors: errors.into_iter().map(RawError::text).collect(),
@@ -161,14 +200,23 @@ fn later(at: &str, milliseconds: u64) -> Option<String> {
     Some(later.to_string())
 }
 
-fn note_projects(suites: &[RawSuite], projects: &mut BTreeSet<String>) {
+/// Notes which projects the tests are of; gives how many tests there are.
+fn note_projects(suites: &[RawSuite], projects: &mut BTreeSet<String>) -> usize {
+    let mut count = 0;
     for suite in suites {
-        let specs = suite.specs.iter().flatten();
-        for test in specs.flat_map(|spec| spec.tests.iter().flatten()) {
-            projects.insert(test.project_name.clone().unwrap_or_default());
+        let specs = suite.specs.iter().flat_map(|specs| &specs.0);
+        for test in specs.flat_map(|spec| spec.tests.iter().flat_map(|tests| &tests.0)) {
+            count += 1;
+            let project = test.project_name.as_deref().unwrap_or_default();
+            // Two are enough to tell them apart.
+            if projects.len() < 2 && !projects.contains(project) {
+                projects.insert(project.to_owned());
+            }
         }
-        note_projects(suite.suites.as_deref().unwrap_or_default(), projects);
+        let inside = suite.suites.as_ref().map_or(&[][..], |suites| &suites.0);
+        count += note_projects(inside, projects);
     }
+    count
 }
 
 /// What has been read so far.
@@ -185,15 +233,16 @@ impl Reading {
     /// A suite and those in it; one without tests of its own is only a part of their names.
     fn suite(&mut self, raw: RawSuite, above: &str) -> Result<(), Unreadable> {
         let title = raw.title.unwrap_or_default();
-        let name = match (above, title.as_str()) {
+        // Every suite inside repeats it.
+        let name = limits::suite(match (above, title.as_str()) {
             (above, "") => above.to_owned(),
             ("", title) => title.to_owned(),
             (above, title) => format!("{above} › {title}"),
-        };
+        });
         let mut tests = Vec::new();
-        for spec in raw.specs.unwrap_or_default() {
-            let title = spec.title.unwrap_or_default();
-            for test in spec.tests.unwrap_or_default() {
+        for spec in items(raw.specs) {
+            let title = limits::title(spec.title.unwrap_or_default());
+            for test in items(spec.tests) {
                 tests.push(self.test(&title, test)?);
             }
         }
@@ -201,7 +250,7 @@ impl Reading {
             let name = name.clone();
             self.suites.push(Suite { name, tests });
         }
-        for suite in raw.suites.unwrap_or_default() {
+        for suite in items(raw.suites) {
             self.suite(suite, &name)?;
         }
         Ok(())
@@ -210,10 +259,10 @@ impl Reading {
     fn test(&mut self, title: &str, raw: RawTest) -> Result<Test, Unreadable> {
         let project = raw.project_name.filter(|name| !name.is_empty());
         let name = match project.filter(|_| self.names_projects) {
-            Some(project) => format!("{title} [{project}]"),
+            Some(project) => format!("{title} [{}]", limits::project(project)),
             None => title.to_owned(),
         };
-        let results = raw.results.unwrap_or_default();
+        let results = items(raw.results);
         let tries = results.len() as u64;
         // They come in order; where they are numbered, the numbers count.
         let last = results
@@ -239,8 +288,9 @@ impl Reading {
             Some(status) if status == expected => TestStatus::Passed,
             Some(_) => TestStatus::Failed,
         };
-        let errors = last.errors.unwrap_or_default().into_iter().next();
-        let error = last.error.or(errors).map(RawError::text);
+        let errors = last.error.into_iter().chain(items(last.errors));
+        let mut errors = errors.map(RawError::text);
+        let error = errors.find(|error| !error.trim().is_empty());
         let mut test = Test {
             name,
             status,
@@ -249,7 +299,7 @@ impl Reading {
             retries: tries.saturating_sub(1),
             ..Test::default()
         };
-        for attachment in last.attachments.unwrap_or_default() {
+        for attachment in items(last.attachments) {
             self.attachment(&mut test, attachment)?;
         }
         Ok(test)
@@ -258,12 +308,7 @@ impl Reading {
     /// Of attachments only screenshots and traces are kept.
     fn attachment(&mut self, test: &mut Test, raw: RawAttachment) -> Result<(), Unreadable> {
         let name = raw.name.unwrap_or_default();
-        let bad = |what, name: &str, why: BadName| Unreadable::Name {
-            what,
-            name: name.to_owned(),
-            test: test.name.clone(),
-            why,
-        };
+        let bad = |what, name: &str, why: BadName| Unreadable::name(what, name, &test.name, why);
         if !name.is_empty() {
             check_path(&name).map_err(|why| bad("attachment", &name, why))?;
         }
@@ -312,6 +357,10 @@ impl Reading {
         // Some other file may be called so by itself.
         self.free(kind, next)
     }
+}
+
+fn items<T>(list: Option<List<T>>) -> Vec<T> {
+    list.map_or_else(Vec::new, |list| list.0)
 }
 
 /// A text without the sequences that colour it in a terminal.

@@ -1,11 +1,12 @@
 //! Reads a report in either form, from any reader: only what is kept of it is ever in memory.
 
+use super::limits::{self, Any, List, MOST_ITEMS, MOST_TESTS};
 use super::names::{BadName, check_name};
-use super::playwright::{self, RawSuite};
+use super::playwright::{self, RawError, RawSuite};
 use super::{FileKind, FileSource, NamedFile, Suite, Summary, Test, TestReport, VERSION};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::error::Category;
 use std::io::Read;
 
 /// More files than that nobody looks at.
@@ -32,7 +33,7 @@ pub enum Form {
 /// Why a report cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    #[error("{0}")]
+    #[error("{}", in_words(.0))]
     Json(#[from] serde_json::Error),
     #[error("it has version {0}, and this Orange knows version {VERSION}")]
     Newer(u64),
@@ -45,8 +46,40 @@ pub enum Unreadable {
         test: String,
         why: BadName,
     },
+    #[error("it has more than {MOST_TESTS} tests; import the reports of its parts one by one")]
+    TooManyTests,
+    #[error("it has more than {MOST_ITEMS} suites, tests, tries and attachments")]
+    TooManyItems,
     #[error("its tests name more than {MOST_FILES} screenshots and traces")]
     TooManyFiles,
+}
+
+impl Unreadable {
+    pub(super) fn name(what: &'static str, name: &str, test: &str, why: BadName) -> Unreadable {
+        Unreadable::Name {
+            what,
+            name: limits::word(name.to_owned()),
+            test: limits::word(test.to_owned()),
+            why,
+        }
+    }
+}
+
+/// Why a text is no report: where to look, without the words of whoever reads it.
+fn in_words(error: &serde_json::Error) -> String {
+    let place = format!("line {}, column {}", error.line(), error.column());
+    match error.classify() {
+        Category::Io => error.to_string(),
+        Category::Eof if error.line() <= 1 && error.column() == 0 => "it is empty".to_owned(),
+        Category::Eof => format!("it is not whole: it ends in the middle ({place})"),
+        Category::Syntax if error.to_string().starts_with("recursion limit") => {
+            format!("it is nested too deeply ({place})")
+        }
+        Category::Syntax => format!("it is not JSON ({place})"),
+        Category::Data => {
+            format!("it is no test report: what is at {place} is not what a report has there")
+        }
+    }
 }
 
 /// A report in either form.
@@ -58,22 +91,26 @@ struct Raw {
     completed_at: Option<String>,
     duration: Option<f64>,
     summary: Option<Summary>,
-    coverage: Option<Value>,
-    suites: Option<Vec<RawSuite>>,
+    coverage: Option<Any>,
+    suites: Option<List<RawSuite>>,
     config: Option<IgnoredAny>,
     stats: Option<playwright::Stats>,
-    errors: Option<Vec<playwright::RawError>>,
+    errors: Option<List<RawError>>,
 }
 
 /// Reads a report.
 pub fn read(source: impl Read) -> Result<Parsed, Unreadable> {
     let mut reader = serde_json::Deserializer::from_reader(source);
-    let raw = Raw::deserialize(&mut reader)?;
+    let (raw, are_too_many) = limits::limited(|| Raw::deserialize(&mut reader));
+    if are_too_many {
+        return Err(Unreadable::TooManyItems);
+    }
+    let raw = raw?;
     reader.end()?;
     let is_playwrights = raw.config.is_some() || raw.stats.is_some();
     if is_playwrights {
-        let suites = raw.suites.unwrap_or_default();
-        let errors = raw.errors.unwrap_or_default();
+        let suites = raw.suites.map_or_else(Vec::new, |suites| suites.0);
+        let errors = raw.errors.map_or_else(Vec::new, |errors| errors.0);
         return playwright::report(suites, raw.stats.unwrap_or_default(), errors);
     }
     own(raw)
@@ -90,33 +127,36 @@ fn own(raw: Raw) -> Result<Parsed, Unreadable> {
         ));
     }
     let mut suites = Vec::new();
-    for suite in raw.suites.unwrap_or_default() {
+    let mut count = 0;
+    for suite in raw.suites.map_or_else(Vec::new, |suites| suites.0) {
         if suite.is_playwrights() {
             return Err(Unreadable::NoReport(
                 "its suites are Playwright's, but \"config\" and \"stats\" are missing",
             ));
         }
+        let tests = suite.tests.map_or_else(Vec::new, |tests| tests.0);
+        count += tests.len();
+        if count > MOST_TESTS {
+            return Err(Unreadable::TooManyTests);
+        }
         suites.push(Suite {
-            name: suite.name.unwrap_or_default(),
-            tests: suite
-                .tests
-                .unwrap_or_default()
-                .into_iter()
-                .map(Test::from)
-                .collect(),
+            name: limits::suite(suite.name.unwrap_or_default()),
+            tests: tests.into_iter().map(Test::from).collect(),
         });
     }
-    let errors = raw.errors.unwrap_or_default().into_iter();
+    let errors = raw.errors.map_or_else(Vec::new, |errors| errors.0);
     let mut report = TestReport {
         version: VERSION,
-        framework: raw.framework.unwrap_or_else(|| "playwright".to_owned()),
-        started_at: raw.started_at,
-        completed_at: raw.completed_at,
+        framework: raw
+            .framework
+            .map_or_else(|| "playwright".to_owned(), limits::word),
+        started_at: raw.started_at.map(limits::word),
+        completed_at: raw.completed_at.map(limits::word),
         duration: raw.duration.map_or(0, whole),
-        summary: raw.summary.unwrap_or_default(),
+        summary: raw.summary.unwrap_or_default().consistent(),
         suites,
-        coverage: raw.coverage,
-        errors: errors.map(|error| error.text()).collect(),
+        coverage: raw.coverage.map(|Any(coverage)| coverage),
+        errors: errors.into_iter().map(RawError::text).collect(),
     };
     // What it says of its tests one by one is more than what it says of all.
     if report.tests().next().is_some() {
@@ -141,12 +181,7 @@ fn files(report: &TestReport) -> Result<Vec<NamedFile>, Unreadable> {
             .iter()
             .map(|name| (FileKind::Trace, "trace", name));
         for (kind, what, name) in screenshots.chain(trace) {
-            check_name(name).map_err(|why| Unreadable::Name {
-                what,
-                name: name.clone(),
-                test: test.name.clone(),
-                why,
-            })?;
+            check_name(name).map_err(|why| Unreadable::name(what, name, &test.name, why))?;
             found.push(NamedFile {
                 kind,
                 name: name.clone(),

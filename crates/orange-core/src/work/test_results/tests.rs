@@ -315,9 +315,27 @@ fn what_is_no_report_is_refused_with_the_place() {
     let error = read(cut.as_bytes()).unwrap_err().to_string();
     let line = cut.lines().count();
     assert!(
-        error.contains("EOF") && error.contains(&format!("line {line} ")),
+        error.starts_with("it is not whole") && error.contains(&format!("line {line},")),
         "{error}"
     );
+    for (text, words) in [
+        ("", "it is empty"),
+        ("x", "it is not JSON (line 1, column 1)"),
+        (
+            "{\"suites\": 1}",
+            "it is no test report: what is at line 1, column 13 is not what a report has there",
+        ),
+        (
+            "{\"suites\": [],\n\"errors\": [1]}",
+            "it is no test report: what is at line 2, column 13 is not what a report has there",
+        ),
+        (
+            "7",
+            "it is no test report: what is at line 1, column 1 is not what a report has there",
+        ),
+    ] {
+        assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), words);
+    }
     for text in [
         "",
         "[]",
@@ -340,7 +358,146 @@ fn what_is_no_report_is_refused_with_the_place() {
         "{{\"stats\": {{}}, \"suites\": {}",
         "[{\"suites\":".repeat(100_000)
     );
-    assert!(read(deep.as_bytes()).is_err());
+    let error = read(deep.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("it is nested too deeply"), "{error}");
+}
+
+#[test]
+fn names_are_cut_wherever_they_are_repeated() {
+    let long = "titel ".repeat(200_000);
+    let spec = json!({"title": long, "tests": [
+        {"projectName": long, "results": [{"status": "failed", "error": {"message": long}}]},
+        {"projectName": "b", "results": [{"status": "failed"}]},
+    ]});
+    let inside: Vec<Value> = (0..200)
+        .map(|number| json!({"title": format!("{number}"), "specs": [spec.clone()]}))
+        .take(3)
+        .chain((3..200).map(|number| {
+            let spec = json!({"title": "t", "tests": [{"results": [{"status": "passed"}]}]});
+            json!({"title": format!("{number}"), "specs": [spec]})
+        }))
+        .collect();
+    let value = json!({"config": {}, "stats": {"startTime": long}, "errors": [{"message": long}],
+        "suites": [{"title": long, "suites": inside}]});
+    let parsed = report(&value).unwrap();
+    let written = serde_json::to_vec(&parsed.report).unwrap();
+    assert!(written.len() < 400_000, "{}", written.len());
+    assert_eq!(parsed.report.summary.total, 203);
+    let failed = &parsed.report.suites[0].tests[1];
+    assert!(failed.name.ends_with("… [b]"), "{}", failed.name);
+    // What was cut is not cut again.
+    assert_eq!(read(written.as_slice()).unwrap().report, parsed.report);
+
+    let own = json!({"framework": long, "suites": [{"name": long, "tests": [
+        {"name": long, "status": "failed", "error": long},
+    ]}]});
+    for figures in [parsed, report(&own).unwrap()].map(|parsed| parsed.report.figures()) {
+        let text = serde_json::to_string(&figures).unwrap();
+        assert!(text.len() < 1000, "{}", text.len());
+        assert!(figures.first_failure.unwrap().ends_with('…'));
+    }
+    let own = json!({"suites": [{"tests": [{"name": long, "screenshots": [long]}]}]});
+    let refused = report(&own).unwrap_err().to_string();
+    assert!(refused.len() < 1000, "{}", refused.len());
+}
+
+#[test]
+fn a_report_of_too_many_tests_is_refused_before_it_is_kept() {
+    let many = |count: usize, item: &str| vec![item; count].join(",");
+    let tests = |count| format!("{{\"suites\": [{{\"tests\": [{}]}}]}}", many(count, "{}"));
+    let kept = read(tests(100_000).as_bytes()).unwrap();
+    assert_eq!(kept.report.summary.total, 100_000);
+    let error = read(tests(100_001).as_bytes()).unwrap_err();
+    assert!(
+        error.to_string().contains("more than 100000 tests"),
+        "{error}"
+    );
+    let specs = format!(
+        "{{\"stats\": {{}}, \"suites\": [{{\"specs\": [{}]}}]}}",
+        many(1001, &format!("{{\"tests\": [{}]}}", many(100, "{}")))
+    );
+    let error = read(specs.as_bytes()).unwrap_err();
+    assert!(matches!(error, Unreadable::TooManyTests), "{error}");
+    // Nor is there any other list without an end; it is not read to the end, where a bracket is missing.
+    let items = many(1_000_001, "{}");
+    for begin in [
+        "{\"suites\": [",
+        "{\"stats\": {}, \"suites\": [{\"specs\": [{\"tests\": [{\"results\": [{\"attachments\": [",
+        "{\"errors\": [",
+        "{\"coverage\": [[",
+    ] {
+        let error = read(format!("{begin}{items}").as_bytes()).unwrap_err();
+        assert!(
+            matches!(error, Unreadable::TooManyItems),
+            "{begin}: {error}"
+        );
+    }
+}
+
+#[test]
+fn figures_never_contradict_themselves() {
+    let words = |own: Value| report(&own).unwrap().report.figures().words();
+    assert_eq!(
+        words(
+            json!({"version": 1, "summary": {"total": 0, "passed": 0, "failed": 3}, "suites": []})
+        ),
+        "0 of 3 passed, 3 failed and 2 more"
+    );
+    assert_eq!(
+        words(json!({"summary": {"total": 10, "passed": 999, "flaky": 1000}})),
+        "999 of 999 passed, 999 of them not at once"
+    );
+    let most = json!({"summary": {"passed": u64::MAX, "failed": u64::MAX}});
+    assert!(!report(&most).unwrap().report.figures().all_passed());
+    for (status, wanted) in [
+        ("FAILED", TestStatus::Failed),
+        ("timedOut", TestStatus::Failed),
+        ("timeout", TestStatus::Failed),
+        ("interrupted", TestStatus::Failed),
+        ("exploded", TestStatus::Failed),
+        ("Passed", TestStatus::Passed),
+        ("SKIPPED", TestStatus::Skipped),
+        ("pending", TestStatus::Pending),
+    ] {
+        let own = json!({"suites": [{"tests": [{"name": "t", "status": status}]}]});
+        let read = report(&own).unwrap().report;
+        assert_eq!(read.suites[0].tests[0].status, wanted, "{status}");
+    }
+    for percentage in [
+        json!(-1e308),
+        json!(-0.1),
+        json!(100.5),
+        json!("90"),
+        json!(null),
+    ] {
+        let own = json!({"summary": {}, "coverage": {"percentage": percentage}});
+        assert_eq!(report(&own).unwrap().report.coverage(), None, "{own}");
+    }
+}
+
+#[test]
+fn what_is_thrown_and_is_no_error_is_kept() {
+    let error_of = |result: Value| {
+        let parsed = report(&playwrights(json!([result]), json!([]))).unwrap();
+        parsed.report.suites[0].tests[0].error.clone()
+    };
+    for result in [
+        json!({"status": "failed", "error": {"value": "'boom'"}}),
+        json!({"status": "failed", "error": {"message": "", "value": "'boom'"}}),
+        json!({"status": "failed", "error": {"location": {}}, "errors": [{}, {"message": "'boom'"}]}),
+        json!({"status": "failed", "error": null, "errors": [{"value": "'boom'"}]}),
+    ] {
+        assert_eq!(
+            error_of(result.clone()).as_deref(),
+            Some("'boom'"),
+            "{result}"
+        );
+    }
+    let message = json!({"status": "failed", "error": {"message": "real", "value": "'boom'"}});
+    assert_eq!(error_of(message).as_deref(), Some("real"));
+    let broken = json!({"stats": {}, "suites": [], "errors": [{"value": "'boom'"}]});
+    let figures = report(&broken).unwrap().report.figures();
+    assert_eq!(figures.words(), "no test was run: 'boom'");
 }
 
 proptest! {

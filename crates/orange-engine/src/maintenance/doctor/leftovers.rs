@@ -8,6 +8,7 @@ use crate::store::Place;
 use crate::store::lock::TaskLock;
 use crate::store::replace::PROBE;
 use crate::store::temporary;
+use crate::test_results::{leftovers, leftovers_of};
 use crate::trash::GONE;
 use crate::views::doctor::Report;
 use orange_sys::listing;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn check_leftovers(call: &Call, report: &mut Report) -> Result<()> {
     check_half_made(call, report);
     check_marks(call, report);
+    check_staged_imports(call, report);
     for path in abandoned(call) {
         let problem = "was left by a process that was killed";
         remove(&path, problem, "removes it; nothing reads it", report);
@@ -61,6 +63,37 @@ fn check_marks(call: &Call, report: &mut Report) {
             }
         });
     }
+}
+
+/// Test results that a killed import copied into the folder of a task. An import that is under way has the lock.
+fn check_staged_imports(call: &Call, report: &mut Report) {
+    let projects = listing::folders(call.store.tasks()).into_iter();
+    for folder in projects.flat_map(|project| listing::folders(&project)) {
+        if leftovers(&folder, None).is_empty() {
+            continue;
+        }
+        let Some(place) = place_at(call, &folder) else {
+            continue;
+        };
+        let Some(_lock) = TaskLock::try_acquire(&folder).ok().flatten() else {
+            continue;
+        };
+        let found = call.store.survey(&place.folder());
+        let left = match found.damaged {
+            None => leftovers_of(call, &found.task.id, &folder).unwrap_or_default(),
+            // Whose they are is known once it is repaired.
+            Some(_) => Vec::new(),
+        };
+        for path in left {
+            let problem = "was left by an import of test results that was killed";
+            remove(&path, problem, "removes it; no task names it", report);
+        }
+    }
+}
+
+fn place_at(call: &Call, folder: &Path) -> Option<Place> {
+    let inside = folder.strip_prefix(call.store.tasks()).ok()?;
+    Some(call.store.place(inside.to_str()?))
 }
 
 /// Files and folders that have a name of a moment, and whose process is gone.

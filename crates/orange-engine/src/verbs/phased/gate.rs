@@ -4,6 +4,7 @@ use crate::access;
 use crate::call::Call;
 use crate::error::{Error, Result, err};
 use crate::execution::{self, PlanProgress, rules};
+use crate::field_checks::check_words;
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
@@ -61,6 +62,7 @@ pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committe
         return Err(err!(Usage, "why is it rejected?")
             .hint("say it: the agent gets it as what it has to do differently"));
     }
+    check_words("the reason", reason)?;
     access::people_only(call, "decide about phases")?;
     let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;

@@ -4,6 +4,7 @@ use crate::Timestamp;
 use crate::choice::NotAllowed;
 use crate::config::{check_model, time_span};
 use crate::yaml::Node;
+pub(super) use crate::yaml::{is_empty, scalar};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -12,17 +13,6 @@ use std::time::Duration;
 const MOST_ITERATIONS: u32 = 999;
 /// Names become parts of file names and refs.
 const LONGEST_NAME: usize = 40;
-
-pub(super) fn is_empty(node: &Node) -> bool {
-    matches!(node, Node::Scalar { text, plain: true, .. } if matches!(text.as_str(), "" | "~" | "null"))
-}
-
-pub(super) fn scalar(node: &Node) -> Option<&str> {
-    match node {
-        Node::Scalar { text, .. } => Some(text),
-        Node::Sequence { .. } | Node::Mapping { .. } => None,
-    }
-}
 
 pub(super) fn text_of(node: &Node) -> Result<String, String> {
     let text = scalar(node).map(str::trim).unwrap_or_default();
@@ -46,10 +36,27 @@ pub(super) fn command_of(node: &Node) -> Result<Vec<String>, String> {
         Node::Scalar { text, .. } => text.split_whitespace().map(str::to_owned).collect(),
         list => texts_of(list).unwrap_or_default(),
     };
-    if words.is_empty() || words.iter().any(|word| word.contains(char::is_control)) {
+    let is_program = match node {
+        Node::Sequence { items, .. } => items.first().is_some_and(is_word),
+        one => is_word(one),
+    };
+    if !is_program || words.is_empty() || words.iter().any(|word| word.contains(char::is_control)) {
         return Err("must be a command: a list of words, the first one is the program".to_owned());
     }
     Ok(words)
+}
+
+/// No number, no flag, no list.
+fn is_word(node: &Node) -> bool {
+    matches!(node.to_json(), Value::String(_))
+}
+
+pub(super) fn url_of(node: &Node) -> Result<String, String> {
+    let url = text_of(node)?;
+    match url.split_once("://") {
+        Some((scheme, rest)) if !scheme.is_empty() && !rest.is_empty() => Ok(url),
+        _ => Err("must be a URL such as https://example.org/mcp".to_owned()),
+    }
 }
 
 pub(super) fn env_of(node: &Node) -> Result<BTreeMap<String, String>, String> {
