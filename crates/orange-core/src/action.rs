@@ -81,6 +81,7 @@ actions! {
     RequestChanges request_changes(task: TaskName, text: Option<String>),
     ResetPlan reset_plan(task: TaskName),
     ImportTestResults import_test_results(task: TaskName),
+    Pause pause(task: TaskName),
     Resolve resolve(task: TaskName),
     Respawn respawn(task: TaskName, message: bool),
     RespawnWith respawn_with(task: TaskName, text: String),

@@ -3,6 +3,7 @@
 use crate::history::History;
 use crate::runs::runs;
 use crate::usage::{Usage, tokens};
+use crate::work::prices::{Priced, Unpriced};
 use crate::workflow::Role;
 use crate::{Timestamp, choice};
 use std::collections::BTreeMap;
@@ -77,24 +78,21 @@ pub struct Cost {
     /// Some of them told nothing.
     pub has_silent: bool,
     /// Tokens without a price, by model; of a model that nobody named, by harness.
-    pub unpriced: BTreeMap<String, u64>,
+    pub unpriced: BTreeMap<String, Unpriced>,
 }
 
 impl Cost {
     /// Adds what one run or turn used. None: it told nothing.
-    pub fn add(&mut self, usage: Option<Usage>, model: Option<&str>, harness: &str) {
+    pub fn add(&mut self, used: Option<Priced>, model: Option<&str>, harness: &str) {
         self.count += 1;
-        let Some(usage) = usage.filter(|usage| !usage.is_empty()) else {
+        let Some(Priced { usage, unpriced }) = used.filter(|used| !used.usage.is_empty()) else {
             self.has_silent = true;
             return;
         };
         self.usage = self.usage.plus(usage);
-        if usage.cost.is_none() {
-            let name = model.unwrap_or(harness);
-            match self.unpriced.get_mut(name) {
-                Some(count) => *count = count.saturating_add(usage.tokens()),
-                None => drop(self.unpriced.insert(name.to_owned(), usage.tokens())),
-            }
+        if unpriced.tokens > 0 {
+            let name = model.unwrap_or(harness).to_owned();
+            self.unpriced.entry(name).or_default().add(unpriced);
         }
     }
 
@@ -113,7 +111,7 @@ impl Cost {
 
     pub fn unpriced_tokens(&self) -> u64 {
         let counts = self.unpriced.values();
-        counts.fold(0, |sum, count| sum.saturating_add(*count))
+        counts.fold(0, |sum, count| sum.saturating_add(count.tokens))
     }
 
     /// What has no price, with the setting that gives it one; None where everything has.
@@ -123,8 +121,14 @@ impl Cost {
         }
         let names: Vec<String> = self
             .unpriced
-            .keys()
-            .map(|name| format!("prices.{name}"))
+            .iter()
+            .map(|(name, unpriced)| {
+                let fields: Vec<&str> = unpriced.fields.iter().copied().collect();
+                match fields.as_slice() {
+                    [] => format!("prices.{name}"),
+                    fields => format!("{} of prices.{name}", fields.join(" and ")),
+                }
+            })
             .collect();
         let count = tokens(self.unpriced_tokens());
         Some(format!(
@@ -137,6 +141,7 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::prices::{Price, Prices};
 
     fn line(at: &str, rest: &str) -> String {
         format!("{{\"timestamp\":\"2026-01-{at}T00:00:00Z\",\"by\":\"engine\",{rest}}}\n")
@@ -195,11 +200,12 @@ mod tests {
     #[test]
     fn what_has_no_price_is_said_with_the_setting() {
         let usage = |output: u64, cost: Option<f64>| {
-            Some(Usage {
+            let usage = Usage {
                 output,
                 cost,
                 ..Usage::default()
-            })
+            };
+            Some(Priced::from(usage))
         };
         let mut sum = Cost::default();
         sum.add(usage(1, Some(0.5)), Some("m"), "claude");
@@ -215,5 +221,37 @@ mod tests {
         silent.add(None, None, "claude");
         assert_eq!(silent.known().cost_in_words().as_deref(), Some("≥ $0.25"));
         assert_eq!((silent.count, silent.unpriced_tokens()), (2, 0));
+    }
+
+    #[test]
+    fn what_a_price_lacks_is_said() {
+        let price = Price {
+            input: Some(3.0),
+            ..Price::default()
+        };
+        let prices = Prices(BTreeMap::from([("sim-1".to_owned(), price)]));
+        let usage = Usage {
+            input: 1_000_000,
+            output: 100_000,
+            ..Usage::default()
+        };
+        let mut sum = Cost::default();
+        sum.add(
+            Some(prices.priced(Some("sim-1"), usage)),
+            Some("sim-1"),
+            "sim",
+        );
+        assert_eq!(sum.known().cost_in_words().as_deref(), Some("≥ $3.00"));
+        assert_eq!(sum.unpriced_tokens(), 100_000);
+        let told = "100.0k tokens have no price (output of prices.sim-1)";
+        assert_eq!(sum.missing_prices().as_deref(), Some(told));
+        let endless = Usage {
+            output: u64::MAX,
+            ..Usage::default()
+        };
+        for model in ["x", "x", "y"] {
+            sum.add(Some(endless.into()), Some(model), "sim");
+        }
+        assert_eq!(sum.unpriced_tokens(), u64::MAX);
     }
 }

@@ -4,6 +4,7 @@
 mod branch_name;
 
 pub use branch_name::is_branch_name;
+use std::time::Duration;
 
 /// The longest slug; long enough to recognise a task by, short enough for a branch list.
 const SLUG_CHARS: usize = 40;
@@ -224,12 +225,26 @@ pub fn is_sentence(arg: &str) -> bool {
     arg.contains(char::is_whitespace)
 }
 
-/// How long something took, for messages: `12 s`, `2 min`.
+/// How long something took, for messages: `12 s`, `2 min`, `3 h`, `5 days`.
 pub fn duration(seconds: f64) -> String {
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 60.0 * MINUTE;
+    const DAY: f64 = 24.0 * HOUR;
     match seconds {
         below if below < 0.95 => format!("{below:.1} s"),
         below if below < 99.5 => format!("{below:.0} s"),
-        minutes => format!("{:.0} min", minutes / 60.0),
+        below if below < 99.5 * MINUTE => format!("{:.0} min", below / MINUTE),
+        below if below < 47.5 * HOUR => format!("{:.0} h", below / HOUR),
+        days => format!("{:.0} days", days / DAY),
+    }
+}
+
+/// A limit as settings have it: `4h`, `90m`, `45s`.
+pub fn time_limit(limit: Duration) -> String {
+    match limit.as_secs() {
+        seconds if seconds > 0 && seconds % 3600 == 0 => format!("{}h", seconds / 3600),
+        seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),
+        seconds => format!("{seconds}s"),
     }
 }
 
@@ -262,6 +277,25 @@ pub fn counted(number: usize, noun: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn times_are_told_in_the_unit_that_fits() {
+        let cases = [
+            (0.42, "0.4 s"),
+            (99.0, "99 s"),
+            (100.0, "2 min"),
+            (5_900.0, "98 min"),
+            (4.0 * 3600.0, "4 h"),
+            (57_600.0 * 60.0, "40 days"),
+        ];
+        for (seconds, told) in cases {
+            assert_eq!(duration(seconds), told);
+        }
+        let limits = [(14_400, "4h"), (5_400, "90m"), (45, "45s"), (0, "0s")];
+        for (seconds, told) in limits {
+            assert_eq!(time_limit(Duration::from_secs(seconds)), told);
+        }
+    }
 
     #[test]
     fn slugs_are_lower_case_words() {

@@ -32,7 +32,13 @@ impl Usage {
 
     /// Everything that went through the model.
     pub fn tokens(&self) -> u64 {
-        self.input + self.output + self.cache_read + self.cache_write
+        let parts = [self.input, self.output, self.cache_read, self.cache_write];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// What was not read from a cache.
+    pub fn uncached_input(&self) -> u64 {
+        self.input.saturating_add(self.cache_write)
     }
 
     /// `$0.16`, or `≥ $0.16` where that is not all of it; None where no cost is known.
@@ -41,7 +47,12 @@ impl Usage {
         if self.cost_partial {
             // A lower bound is never rounded up; the rest makes up for what binary fractions lose.
             let cents = (cost * 100.0 + 1e-6).floor();
-            return Some(format!("≥ ${:.2}", cents / 100.0));
+            let bound = if cents.is_finite() {
+                cents / 100.0
+            } else {
+                cost
+            };
+            return Some(format!("≥ ${bound:.2}"));
         }
         Some(format!("${cost:.2}"))
     }
@@ -52,21 +63,22 @@ impl Usage {
         self.cost_in_words().unwrap_or_else(tokens)
     }
 
+    /// The sum of both, or the largest number where that is too large.
     #[must_use]
     pub fn plus(self, other: Usage) -> Usage {
         let costs_nothing_known = |usage: Usage| usage.cost.is_none() && !usage.is_empty();
         let cost = match (self.cost, other.cost) {
             (None, None) => None,
-            (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+            (one, other) => Some(sum_of_costs(one.unwrap_or(0.0), other.unwrap_or(0.0))),
         };
         let is_partial = [self, other]
             .into_iter()
             .any(|usage| usage.cost_partial || costs_nothing_known(usage));
         Usage {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cache_read: self.cache_read + other.cache_read,
-            cache_write: self.cache_write + other.cache_write,
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
             cost,
             cost_partial: cost.is_some() && is_partial,
         }
@@ -82,7 +94,7 @@ impl Usage {
             cache_write: self.cache_write.saturating_sub(before.cache_write),
             cost: self
                 .cost
-                .map(|cost| (cost - before.cost.unwrap_or(0.0)).max(0.0)),
+                .map(|cost| sum_of_costs(cost, -before.cost.unwrap_or(0.0)).max(0.0)),
             cost_partial: self.cost_partial,
         }
     }
@@ -101,10 +113,17 @@ impl Usage {
     }
 }
 
+/// A sum that stays a number: JSON and sums of sums have no place for others.
+fn sum_of_costs(one: f64, other: f64) -> f64 {
+    let known = |cost: f64| if cost.is_nan() { 0.0 } else { cost };
+    let limited = |cost: f64| known(cost).clamp(f64::MIN, f64::MAX);
+    limited(limited(one) + limited(other))
+}
+
 /// In thousands, or in millions where there are many.
 pub fn tokens(count: u64) -> String {
-    let tenths = |unit: u64| (count.saturating_mul(10) + unit / 2) / unit;
-    let form = |tenths: u64, sign: &str| format!("{}.{}{sign}", tenths / 10, tenths % 10);
+    let tenths = |unit: u128| (u128::from(count) * 10 + unit / 2) / unit;
+    let form = |tenths: u128, sign: &str| format!("{}.{}{sign}", tenths / 10, tenths % 10);
     match count {
         0..1_000_000 => form(tenths(1_000), "k"),
         _ => form(tenths(1_000_000), "M"),
@@ -211,6 +230,12 @@ impl Spending {
     /// Nothing was told, and nothing can be told any more.
     pub fn is_empty(&self) -> bool {
         self.ended.is_none() && self.open.is_empty()
+    }
+
+    /// Everything of it has ended, and prices may tell more of what it cost than its agents did.
+    pub fn lacks_costs(&self) -> bool {
+        let is_unknown = |usage: Usage| usage.cost.is_none() || usage.cost_partial;
+        self.open.is_empty() && self.ended.is_some_and(is_unknown)
     }
 
     /// The sum; `live` knows what open runs have used so far.
@@ -356,5 +381,36 @@ mod tests {
         assert_eq!(none.cost_in_words(), None);
         assert!(!none.plus(none).cost_partial);
         assert!(!serde_json::to_string(&none).unwrap().contains("cost"));
+    }
+
+    #[test]
+    fn sums_end_at_the_largest_number() {
+        let most = Usage {
+            input: u64::MAX,
+            output: u64::MAX,
+            cache_write: 1,
+            cost: Some(f64::MAX),
+            ..Usage::default()
+        };
+        let sum = most.plus(most);
+        assert_eq!((sum.input, sum.tokens()), (u64::MAX, u64::MAX));
+        assert_eq!(sum.uncached_input(), u64::MAX);
+        assert_eq!(sum.cost, Some(f64::MAX));
+        assert_eq!(sum.since(most).cost, Some(0.0));
+        assert_eq!(tokens(u64::MAX), "18446744073709.6M");
+        for odd in [f64::INFINITY, f64::NAN] {
+            let odd = Usage {
+                cost: Some(odd),
+                ..most
+            };
+            for sum in [odd.plus(most), most.plus(odd), odd.since(odd)] {
+                assert!(sum.cost.unwrap().is_finite(), "{sum:?}");
+            }
+        }
+        let partial = Usage {
+            cost_partial: true,
+            ..most
+        };
+        assert!(!partial.cost_in_words().unwrap().contains("inf"));
     }
 }

@@ -13,6 +13,7 @@ use orange_core::usage::Usage;
 use orange_core::work::execution::{Execution, Iteration, Outcome, PhaseState, PhaseStatus};
 use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
 use orange_core::work::plan::Plan;
+use orange_core::work::prices::Prices;
 use orange_core::work::spec::{Spec, SpecSource};
 use orange_core::work::{state_json, transcript};
 use orange_core::yaml;
@@ -149,7 +150,7 @@ fn execution() -> Value {
         by: "judge".into(),
         at: at("2026-01-10T10:45:00Z"),
     };
-    state_json::execution_state(&plan(), &execution, &[decision])
+    state_json::execution_state(&plan(), &execution, &[decision], &Prices::default())
 }
 
 /// Everything of the known value is in the other one too.

@@ -3,12 +3,15 @@
 
 use crate::call::Call;
 use crate::error::Result;
+use crate::index::list::Listed;
 use crate::{sessions, settings};
 use orange_core::Timestamp;
 use orange_core::cost::{Cost, RunCost};
 use orange_core::history::History;
+use orange_core::task::Task;
 use orange_core::usage::Usage;
-use orange_core::work::prices::Prices;
+use orange_core::work::prices::{Priced, Prices};
+use std::collections::HashMap;
 
 /// The cost of one turn or run.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,18 +25,12 @@ pub(crate) struct CostEntry {
     /// When it ended; of a run that goes on, now.
     pub(crate) at: Timestamp,
     /// None: it told nothing.
-    pub(crate) usage: Option<Usage>,
+    pub(crate) used: Option<Priced>,
 }
 
 impl CostEntry {
     pub(crate) fn add_to(&self, cost: &mut Cost) {
-        cost.add(self.usage, self.model.as_deref(), &self.harness);
-    }
-
-    fn priced(mut self, prices: &Prices) -> CostEntry {
-        let model = self.model.as_deref();
-        self.usage = self.usage.map(|usage| prices.priced(model, usage));
-        self
+        cost.add(self.used.clone(), self.model.as_deref(), &self.harness);
     }
 }
 
@@ -44,27 +41,78 @@ pub(crate) fn each_cost(
     mut take: impl FnMut(CostEntry),
 ) -> Result<()> {
     let prices = &settings::config(call)?.prices;
+    each_turn(call, prices, since, &mut take)?;
+    for known in call.index()?.run_costs(since)? {
+        take(of_run(call, known.task, known.cost, prices));
+    }
+    Ok(())
+}
+
+/// The same of the turns of phased tasks alone.
+fn each_turn(
+    call: &Call,
+    prices: &Prices,
+    since: Option<Timestamp>,
+    mut take: impl FnMut(CostEntry),
+) -> Result<()> {
     call.with_existing_database(|database| {
         database.each_cost(since, |cost| {
             // A turn that has only begun, or that the service failed, has nothing to tell.
             if cost.usage.is_empty() && !cost.is_silent() {
                 return;
             }
+            let used = Some(cost.usage).filter(|usage| !usage.is_empty());
             let entry = CostEntry {
-                usage: Some(cost.usage).filter(|usage| !usage.is_empty()),
+                used: used.map(|usage| prices.priced(cost.model.as_deref(), usage)),
                 task: cost.task,
                 phase: Some(cost.phase),
                 harness: cost.harness,
                 model: cost.model,
                 at: cost.at,
             };
-            take(entry.priced(prices));
+            take(entry);
         })
     })?;
-    for known in call.index()?.run_costs(since)? {
-        take(of_run(call, known.task, known.cost).priced(prices));
+    Ok(())
+}
+
+/// Fills in what the turns of listed tasks cost by the prices of the settings, where these have a say.
+pub(crate) fn note_costs(call: &Call, rows: &mut [Listed]) -> Result<()> {
+    let prices = &settings::config(call)?.prices;
+    let unknown = rows.iter().filter(|row| row.spending.lacks_costs());
+    let mut sums: HashMap<String, Cost> = unknown
+        .map(|row| (row.id.clone(), Cost::default()))
+        .collect();
+    if prices.0.is_empty() || sums.is_empty() {
+        return Ok(());
+    }
+    each_turn(call, prices, None, |entry| {
+        if let Some(sum) = sums.get_mut(&entry.task) {
+            entry.add_to(sum);
+        }
+    })?;
+    for row in rows {
+        let sum = sums.get(&row.id).filter(|sum| sum.count > 0);
+        row.cost = sum.map(Cost::known);
     }
     Ok(())
+}
+
+/// What everything of one task cost: its turns by orange.db, its runs by its journal.
+pub(crate) fn of_task(call: &Call, task: &Task, history: &History) -> Result<Cost> {
+    let mut cost = of_runs(call, history)?;
+    if task.has_plan() {
+        let prices = &settings::config(call)?.prices;
+        let stored = call.with_existing_database(|database| database.execution(&task.id))?;
+        for iteration in stored
+            .flatten()
+            .iter()
+            .flat_map(|stored| &stored.iterations)
+        {
+            iteration.add_to(&mut cost, prices);
+        }
+    }
+    Ok(cost)
 }
 
 /// What the runs of one interactive task cost, by its journal.
@@ -72,17 +120,17 @@ pub(crate) fn of_runs(call: &Call, history: &History) -> Result<Cost> {
     let prices = &settings::config(call)?.prices;
     let mut cost = Cost::default();
     for run in RunCost::of(history) {
-        let entry = of_run(call, String::new(), run);
-        entry.priced(prices).add_to(&mut cost);
+        of_run(call, String::new(), run, prices).add_to(&mut cost);
     }
     Ok(cost)
 }
 
-fn of_run(call: &Call, task: String, cost: RunCost) -> CostEntry {
+fn of_run(call: &Call, task: String, cost: RunCost, prices: &Prices) -> CostEntry {
+    let used = used(call, &cost);
     CostEntry {
         task,
         phase: None,
-        usage: used(call, &cost),
+        used: used.map(|usage| prices.priced(cost.model.as_deref(), usage)),
         at: if cost.is_open { call.now() } else { cost.at },
         harness: cost.harness,
         model: cost.model,

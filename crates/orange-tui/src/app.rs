@@ -103,7 +103,9 @@ fn key_of(action: &Action) -> Option<KeyAction> {
             ..
         } => KeyAction::Merge,
         Action::RequestChanges { .. } | Action::Reject { .. } => KeyAction::No,
-        Action::Resume { force: false, .. } | Action::Retry { .. } => KeyAction::Pause,
+        Action::Pause { .. } | Action::Resume { force: false, .. } | Action::Retry { .. } => {
+            KeyAction::Pause
+        }
         Action::Rewind { .. } => KeyAction::Rewind,
         Action::Send { role: None, .. } => KeyAction::Message,
         Action::Shell { .. } => KeyAction::Shell,

@@ -152,13 +152,15 @@ impl Heard {
         let before = self.answers.insert(id.to_owned(), used);
         let before = before.unwrap_or_default();
         let sum = self.answered;
+        let so_far =
+            |sum: u64, before: u64, used: u64| sum.saturating_sub(before).saturating_add(used);
         // A conversation has many answers, so that they are not added up again for each.
         self.answered = if [before, used, sum].iter().all(|usage| usage.cost.is_none()) {
             Usage {
-                input: sum.input - before.input + used.input,
-                output: sum.output - before.output + used.output,
-                cache_read: sum.cache_read - before.cache_read + used.cache_read,
-                cache_write: sum.cache_write - before.cache_write + used.cache_write,
+                input: so_far(sum.input, before.input, used.input),
+                output: so_far(sum.output, before.output, used.output),
+                cache_read: so_far(sum.cache_read, before.cache_read, used.cache_read),
+                cache_write: so_far(sum.cache_write, before.cache_write, used.cache_write),
                 ..sum
             }
         } else {

@@ -315,7 +315,7 @@ settings! {
     WeightsConfig weights with plans: OwnPlans {
         "weights.default" => OneOf(Weight::WORDS), ("medium", "small"), Says,
             default: Weight = Weight::Medium, read one_of,
-            "The weight of a task of which nobody says it, and whose classification gives none.";
+            "The weight of a task for which neither a person nor the classification sets one.";
         "weights.allow_override" => Flag, ("true", "false"), Says, allow_override: bool = true, read flag,
             "Whether `--weight` may be said; if not, it is refused.";
     }
@@ -336,7 +336,7 @@ settings! {
         "budget.month" => Dollars, ("", "100"), No(MONEY),
             month: Option<f64> = None, read |n| dollars(n).map(Some),
             "What all tasks together may cost in a calendar month, runs of interactive tasks too. Once it is spent, phased tasks are \
-             paused and nothing starts by itself.";
+             paused and no task starts by itself; the review of an interactive task is part of what a person started, and still begins.";
         "budget.warn_at" => Percent, ("80", "90"), No(MONEY),
             warn_at: u32 = 80, read percent,
             "From how many per cent of a budget on you are warned, once.";

@@ -153,7 +153,7 @@ mod tests {
             cost: Some(usd),
             ..Usage::default()
         };
-        cost.add(Some(usage), Some("m"), "sim");
+        cost.add(Some(usage.into()), Some("m"), "sim");
         cost
     }
 
@@ -193,7 +193,7 @@ mod tests {
             input: 57_000,
             ..Usage::default()
         };
-        sum.add(Some(unpriced), Some("x"), "codex");
+        sum.add(Some(unpriced.into()), Some("x"), "codex");
         let told = budget(BudgetScope::Task, &sum);
         assert_eq!(told.in_brief(), "≥ $3.12 of $3.00");
         assert_eq!(

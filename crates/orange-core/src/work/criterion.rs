@@ -55,11 +55,6 @@ impl Criterion {
         }
     }
 
-    /// Whether something can be run or looked at for it.
-    pub fn is_check(&self) -> bool {
-        *self != Criterion::AgentConfirms
-    }
-
     /// As it stands in a plan.
     pub fn to_json(&self) -> Value {
         let with = |value: Value| Value::Object(Map::from_iter([(self.name().to_owned(), value)]));

@@ -200,6 +200,8 @@ pub struct Rules {
     pub retries: u32,
     /// `phases.timeout`: so long may the turns of one attempt take together.
     pub phase_timeout: Duration,
+    /// `phases.turn_timeout`: so long may a turn take of a phase whose plan does not say it.
+    pub turn_timeout: Duration,
     /// `phases.max_tokens`: uncached input and output of a session that is still resumed.
     pub max_tokens: u64,
     /// The resolved gates by phase; where there is none the plan's counts.
@@ -211,6 +213,7 @@ impl Default for Rules {
         Rules {
             retries: 5,
             phase_timeout: Duration::from_secs(4 * 60 * 60),
+            turn_timeout: Duration::from_secs(10 * 60),
             max_tokens: 100_000,
             gates: BTreeMap::new(),
         }
@@ -218,6 +221,11 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// How long one turn of a phase may take.
+    pub fn timeout_of_turn(&self, phase: &PlannedPhase) -> Duration {
+        phase.timeout.unwrap_or(self.turn_timeout)
+    }
+
     pub fn gate(&self, phase: &PlannedPhase) -> PhaseGateKind {
         self.gates
             .get(&phase.name)

@@ -156,11 +156,6 @@ impl PlannedPhase {
         self.kind != PhaseKind::Finalize
     }
 
-    /// Whether anything but its agent's word decides whether it is completed.
-    pub fn has_checks(&self) -> bool {
-        self.completion_criteria.iter().any(Criterion::is_check)
-    }
-
     /// Whether the commit after so many iterations of an attempt is a checkpoint; the last one of a phase is.
     pub fn has_checkpoint(&self, iteration_of_attempt: u32, is_last: bool) -> bool {
         let every = self.checkpoint_frequency.unwrap_or_default();

@@ -54,6 +54,7 @@ fn under(config: Config, task: &Task, plan: &Plan) -> PhaseRules {
         core: Rules {
             retries: phases.retries,
             phase_timeout: phases.timeout,
+            turn_timeout: phases.turn_timeout,
             max_tokens: u64::from(phases.max_tokens),
             ..Rules::default()
         },

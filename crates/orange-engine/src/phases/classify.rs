@@ -34,7 +34,7 @@ pub(crate) const CLASSIFY: &str = "classify";
 /// It only reads what it is told.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// So often an agent is asked: an errand that dies over it is sent for again, and each turn costs.
+/// The most times that an agent is asked: a classification whose process dies is started again, and each turn costs.
 const MOST_TRIES: usize = 3;
 
 /// So much of its reason is kept.
@@ -123,7 +123,7 @@ fn asked(call: &Call, place: &Place, task: &Task) -> Result<(Weight, String)> {
         Ok(turn) => {
             iteration.model = turn.model.clone().or(asked);
             let prices = &settings::config(call)?.prices;
-            iteration.usage = prices.priced(iteration.model.as_deref(), turn.used);
+            iteration.usage = prices.priced(iteration.model.as_deref(), turn.used).usage;
             iteration.session.clone_from(&turn.conversation);
             iteration.error.clone_from(&turn.error);
             answer_in(&turn.text)

@@ -150,7 +150,7 @@ fn request(
         permissions: Permissions::Ask,
         choice: models::with_settings(call, asked, role, &agent.harness)?,
         resume: None,
-        timeout: phase.timeout.unwrap_or(rules.turn_timeout),
+        timeout: this.rules.core.timeout_of_turn(phase),
         extras: TurnExtras {
             idle_timeout: Some(rules.idle_timeout),
             turn_of: Some(turn_of),

@@ -165,7 +165,7 @@ fn request(
         .effort
         .map(|effort| effort.to_string())
         .or(asked.effort);
-    let timeout = phase.timeout.unwrap_or(rules.turn_timeout);
+    let timeout = this.rules.core.timeout_of_turn(phase);
     let mut extras = TurnExtras {
         idle_timeout: Some(rules.idle_timeout),
         turn_of: Some(this.run.turn_of(
@@ -257,7 +257,7 @@ impl<'a> Spending<'a> {
         let Said::Used { usage, model } = said else {
             return;
         };
-        self.iteration.usage = self.this.rules.prices.priced(*model, *usage);
+        self.iteration.usage = self.this.rules.prices.priced(*model, *usage).usage;
         if self
             .kept
             .is_some_and(|kept| kept.elapsed() < BETWEEN_SPENDINGS)
@@ -291,7 +291,7 @@ pub(super) fn note(
     };
     iteration.model = turn.model.clone().or_else(|| iteration.model.take());
     let model = iteration.model.as_deref();
-    iteration.usage = this.rules.prices.priced(model, turn.used);
+    iteration.usage = this.rules.prices.priced(model, turn.used).usage;
     if turn.conversation.is_some() {
         iteration.session.clone_from(&turn.conversation);
     }

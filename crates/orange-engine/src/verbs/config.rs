@@ -1,12 +1,13 @@
 //! Changing the user's config.yaml: one setting, or the whole text.
 
 use crate::access;
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::error::{IoContext, Result, err};
 use crate::git::committed::text_of;
 use crate::settings::{self, MAX_BYTES, told_of};
 use crate::store::locks::Lock;
 use crate::store::replace;
+use crate::verbs::start;
 use orange_core::config::{Layer, Setting, about, edited, unknown};
 use orange_core::yaml::Node;
 use orange_core::{Action, Text, text};
@@ -65,7 +66,7 @@ pub fn change_setting(
         .transpose()?;
     call.store.ensure_home()?;
     // Two commands at once: the second one finds what the first one wrote.
-    let _lock = call.store.lock(Lock::Config)?;
+    let lock = call.store.lock(Lock::Config)?;
     let old = settings::settings_bytes(call)?;
     let text = text_of(old.clone().unwrap_or_default())
         .map_err(|line| err!(Usage, "config.yaml, line {line}: it is not UTF-8").hint(by_hand()))?;
@@ -106,6 +107,10 @@ pub fn change_setting(
             }
         }
     }
+    drop(lock);
+    if new != text && lets_start(key) {
+        start_what_waits(call)?;
+    }
     let mut overrides = call.overrides.iter();
     Ok(SettingChanged {
         key: key.to_owned(),
@@ -125,8 +130,26 @@ pub fn change_setting(
 pub fn replace_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     access::people_only(call, "change settings")?;
     call.store.ensure_home()?;
-    let _lock = call.store.lock(Lock::Config)?;
-    put_settings(call, old, new)
+    let lock = call.store.lock(Lock::Config)?;
+    put_settings(call, old, new)?;
+    drop(lock);
+    if old != Some(new) {
+        start_what_waits(call)?;
+    }
+    Ok(())
+}
+
+/// Whether tasks in the queue may wait for this setting.
+fn lets_start(key: &str) -> bool {
+    key == "agents.limit" || key.starts_with("budget.") || key.starts_with("prices.")
+}
+
+/// There may be room now, or money, for what waits. Nobody knows without the index, which is made anew where it is damaged.
+fn start_what_waits(call: &Call) -> Result<()> {
+    if start::has_queued(call).unwrap_or(true) {
+        call::request_queue_run(call)?;
+    }
+    Ok(())
 }
 
 fn put_settings(call: &mut Call, old: Option<&[u8]>, new: &[u8]) -> Result<()> {

@@ -56,5 +56,14 @@ pub(crate) fn nobody_is_at_it(call: &Call, task: &Task, verb: &str) -> Result<()
     if task.may_change_plan() {
         return Ok(());
     }
-    Err(not_here(call, task, verb))
+    Err(not_while_executed(call, task, verb))
+}
+
+/// The same as [`not_here`] for what can be done once the executor is stopped.
+pub(crate) fn not_while_executed(call: &Call, task: &Task, verb: &str) -> Error {
+    let error = not_here(call, task, verb);
+    match Move::on(task, Trigger::PAUSE) {
+        Some(_) => error.hint(text!("pause it first: {}", Action::pause(task.name()))),
+        None => error,
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::runs::{Doing, Source, State};
-use crate::sessions;
+use crate::{costs, sessions};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::history::History;
@@ -91,7 +91,12 @@ pub fn agents(call: &Call, task: &Task, history: &History) -> Vec<AgentView> {
         .collect()
 }
 
-/// What all agents of a task have used of their models; None where no harness tells.
-pub fn usage(call: &Call, history: &History) -> Option<Usage> {
-    usage::total(history, |run| sessions::run_folder(call, run).usage())
+/// What all agents of a task have used of their models, with the cost that `cost` shows; None where no harness tells.
+pub fn usage(call: &Call, task: &Task, history: &History) -> Option<Usage> {
+    let cost = match costs::of_task(call, task, history) {
+        Ok(cost) => cost.known(),
+        // Settings or a database that cannot be read hide no tokens.
+        Err(_) => usage::total(history, |run| sessions::run_folder(call, run).usage())?,
+    };
+    Some(cost).filter(|usage| !usage.is_empty())
 }

@@ -290,7 +290,7 @@ pub fn focus(call: &Call, folder: &str) -> Result<Focus> {
         questions,
         timeline: detail::timeline(&view.history),
         agents: agents::agents(call, &view.task, &view.history),
-        usage: agents::usage(call, &view.history),
+        usage: agents::usage(call, &view.task, &view.history),
         execution: phased::phased(call, &view.task)?,
         body: view.body,
         task: view.task,

@@ -127,7 +127,7 @@ pub fn detail(
                 without_modes: permissions::worker_without_modes(call, task)?,
             },
             permission_rules: NonZeroUsize::new(allow_rules::rules_for(call, task).len()),
-            usage: agents::usage(call, history),
+            usage: agents::usage(call, task, history),
             execution: phased::phased(call, task)?,
             test_results: test_results::of_folder(call, task, &view.place.path)?,
             diff: diff.map(|(stat, target)| DiffAgainst { stat, target }),

@@ -1,6 +1,7 @@
 //! Lists of tasks, straight from the index.
 
 use crate::call::Call;
+use crate::costs;
 use crate::error::Result;
 use crate::index::list::{Filter, Listed, Listing, Outside, PhaseProgress, WaitsFor};
 use crate::index::{DiffStat, Index};
@@ -100,7 +101,9 @@ impl<'a> TaskRow<'a> {
             needs_me: listed.needs_me,
             checks_failed: checks == Some(Checks::Failed),
             checks,
-            usage: listed.spending.total(|run| live.usage(&listed.folder, run)),
+            usage: listed
+                .cost
+                .or_else(|| listed.spending.total(|run| live.usage(&listed.folder, run))),
             waits_for: &listed.waits_for,
             session: live.session(&listed.folder, status, listed.has_session),
             agents: live.of(&listed.folder).iter().map(agent).collect(),
@@ -173,6 +176,9 @@ pub fn list_as<T>(call: &Call, filter: &Filter, show: impl Fn(Listing) -> T) -> 
     let filter = looked_up.as_ref().unwrap_or(filter);
     let show = |mut listing: Listing| {
         phased::note_progress(call, &mut listing.rows);
+        if let Err(error) = costs::note_costs(call, &mut listing.rows) {
+            tracing::debug!(%error, "a list shows tokens without their prices");
+        }
         show(listing)
     };
     if !filter.with_diff {

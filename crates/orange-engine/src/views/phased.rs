@@ -21,6 +21,7 @@ use orange_core::work::execution::{
 };
 use orange_core::work::phase_gate::{GateDecision, GateSource, PhaseGateKind};
 use orange_core::work::plan::{PhaseKind, Plan, PlannedPhase};
+use orange_core::work::prices::Prices;
 use orange_core::work::state_json;
 use orange_core::workflow::{BlockedReason, Kind};
 use serde::{Serialize, Serializer};
@@ -152,11 +153,6 @@ impl PhaseView {
         }
     }
 
-    /// Whether it waits for a person.
-    pub fn needs_person(&self) -> bool {
-        matches!(self.status, PhaseStatus::Blocked | PhaseStatus::Failed)
-    }
-
     /// What keeps it from being over, or what let it be: in a few words for one line.
     pub fn words(&self) -> String {
         match (&self.status, &self.question) {
@@ -212,6 +208,7 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
         Err(error) => (None, Some(error.message)),
     };
     let execution = execution::execution(call, task)?;
+    let prices = &settings::config(call)?.prices;
     let stored = call.with_existing_database(|database| {
         Ok((database.decisions(&task.id)?, database.claim_of(&task.id)?))
     })?;
@@ -226,14 +223,14 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
         spec: spec::spec_view(call, task),
         decisions,
         executor: claim.map(ExecutorView::from),
-        usage: execution.cost(&settings::config(call)?.prices).usage,
+        usage: execution.cost(prices).known(),
         budget: budget::of_execution(call, &execution)?,
         test_results: test_results::of_task(call, task)?,
         state: Value::Null,
     };
     if let Some(plan) = &plan {
         detail.weight = Some(plan.weight);
-        detail.phases = phases(call, task, plan, &execution, &detail.decisions);
+        detail.phases = phases(call, task, plan, &execution, &detail.decisions, prices);
         detail.current = execution.current_phase(plan).map(str::to_owned);
         match execution.end(plan) {
             Some(End::Question(question)) => detail.question = Some(question),
@@ -241,7 +238,7 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
             _ => {}
         }
     }
-    detail.state = state(&detail, plan.as_ref(), &execution);
+    detail.state = state(&detail, plan.as_ref(), &execution, prices);
     Ok(Some(detail))
 }
 
@@ -251,6 +248,7 @@ fn phases(
     plan: &Plan,
     execution: &Execution,
     decisions: &[GateDecision],
+    prices: &Prices,
 ) -> Vec<PhaseView> {
     // Without settings, or with a repository that is away, the plan's own gates are shown.
     let rules = rules::of(call, task, plan).ok();
@@ -277,7 +275,7 @@ fn phases(
             retries: state.retries,
             used: used(execution, &phase.name),
             max_iterations: phase.max_iterations,
-            usage: execution.usage_of(&phase.name),
+            usage: execution.cost_of(&phase.name, prices).known(),
             commit: state.commit_sha.clone(),
             started_at: state.started_at,
             completed_at: state.completed_at,
@@ -347,9 +345,14 @@ fn used(execution: &Execution, phase: &str) -> u32 {
 }
 
 /// What programs get: the export's form of an execution, with more about its phases and who executes it.
-fn state(detail: &PhasedDetail, plan: Option<&Plan>, execution: &Execution) -> Value {
+fn state(
+    detail: &PhasedDetail,
+    plan: Option<&Plan>,
+    execution: &Execution,
+    prices: &Prices,
+) -> Value {
     let mut state = match plan {
-        Some(plan) => state_json::execution_state(plan, execution, &detail.decisions),
+        Some(plan) => state_json::execution_state(plan, execution, &detail.decisions, prices),
         None => json!({}),
     };
     let Some(fields) = state.as_object_mut() else {

@@ -6,6 +6,7 @@ use crate::error::{IoContext, Result, err};
 use crate::execution;
 use crate::execution::is_phased;
 use crate::sessions;
+use crate::settings;
 use crate::store::Place;
 use crate::store::TRANSCRIPTS as FOLDER;
 use crate::store::private::unless_gone;
@@ -135,7 +136,14 @@ pub fn transcripts(call: &Call, place: Place, wanted: &Wanted) -> Result<(Task, 
 }
 
 fn found(call: &Call, place: &Place, task: &Task) -> Result<Vec<Transcript>> {
-    let rows = execution::execution(call, task)?.iterations;
+    let mut rows = execution::execution(call, task)?.iterations;
+    // Transcripts are there to read also without settings.
+    if let Ok(config) = settings::config(call) {
+        for row in &mut rows {
+            let priced = config.prices.priced(row.model.as_deref(), row.usage);
+            row.usage = priced.usage;
+        }
+    }
     let mut found: Vec<(usize, Transcript)> = Vec::new();
     for name in names(place)? {
         let Some((phase, iteration)) = of_file_name(&name) else {

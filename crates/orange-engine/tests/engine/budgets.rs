@@ -6,9 +6,12 @@ use orange_core::Timestamp;
 use orange_core::cost::CostBy;
 use orange_core::task::{Weight, WorkflowName};
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome};
+use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Rules};
+use orange_core::work::phase_gate::PhaseGateKind;
+use orange_core::work::plan::Plan;
 use orange_engine::Caller;
 use orange_engine::database::Database;
+use orange_engine::verbs::config;
 use orange_engine::views::cost::{self, CostReport, CostWish};
 use serde_json::json;
 use std::fs;
@@ -190,7 +193,12 @@ fn what_a_wrong_clock_dates_elsewhere_counts_elsewhere() {
     assert_eq!(by_day.rows.len(), 4);
     let stored = Database::open(&home.folder()).unwrap().execution(&task.id);
     let stored = stored.unwrap().unwrap();
-    assert_eq!(stored.time_of_attempt("implement"), Duration::ZERO);
+    let plan = Plan::built_in(Weight::Small);
+    let implement = plan.iter().find(|phase| phase.name == "implement").unwrap();
+    assert_eq!(
+        stored.time_of_attempt(implement, &Rules::default()),
+        Duration::ZERO
+    );
 }
 
 #[test]
@@ -274,4 +282,120 @@ fn costs_are_put_together_by_what_is_asked_for() {
     home.call(Caller::Human, |call| cost::cost(call, &wish))
         .result
         .unwrap_err();
+}
+
+/// A turn of so many tokens, of which nobody told the cost.
+fn of_tokens(number: u32, input: u64, output: u64) -> Iteration {
+    let usage = Usage {
+        input,
+        output,
+        ..Usage::default()
+    };
+    Iteration {
+        usage,
+        ..iteration(number, Timestamp::now(), None)
+    }
+}
+
+#[test]
+fn a_price_that_is_set_later_shows_one_figure_everywhere() {
+    let home = with_settings("budget:\n  task: 4\n");
+    let task = phased(&home, "export");
+    store(&home, &task, vec![of_tokens(1, 1_000_000, 100_000)]);
+    let execution = &home.show(&task)["execution"];
+    assert_eq!(execution["cost"]["total_cost_usd"], json!(null));
+    home.config("prices:\n  x: {input: 3, output: 15}\n");
+    let shown = home.show(&task);
+    let execution = &shown["execution"];
+    let cost = json!({"total_cost_usd": 4.5, "partial": false});
+    assert_eq!(execution["cost"], cost);
+    assert_eq!(execution["phases"]["implement"]["cost"], cost);
+    assert_eq!(shown["usage"]["cost"], 4.5, "{}", shown["usage"]);
+    let detail = home.phased(&task);
+    assert_eq!(detail.usage.in_brief(), "$4.50");
+    assert_eq!(detail.phases[0].usage.in_brief(), "$4.50");
+    assert_eq!(detail.budget.unwrap().in_brief(), "$4.50 of $4.00");
+    assert_eq!(report(&home, CostBy::Task).total.usage.in_brief(), "$4.50");
+    // Of a later turn that told nothing nobody knows the cost.
+    let silent = of_tokens(2, 0, 0);
+    store(&home, &task, vec![of_tokens(1, 1_000_000, 100_000), silent]);
+    let execution = &home.show(&task)["execution"];
+    let cost = json!({"total_cost_usd": 4.5, "partial": true});
+    assert_eq!(execution["cost"], cost);
+    assert_eq!(execution["phases"]["implement"]["cost"], cost);
+    let total = report(&home, CostBy::Task).total;
+    assert_eq!(total.usage.in_brief(), "≥ $4.50");
+}
+
+#[test]
+fn a_price_that_lacks_a_part_is_named() {
+    let home = with_settings("prices:\n  x: {input: 3}\n");
+    let task = phased(&home, "export");
+    store(&home, &task, vec![of_tokens(1, 1_000_000, 100_000)]);
+    let told = report(&home, CostBy::Task);
+    assert_eq!(told.total.usage.in_brief(), "≥ $3.00");
+    assert_eq!(told.total.unpriced_tokens, 100_000);
+    let missing = told.missing_prices.as_deref();
+    let words = "100.0k tokens have no price (output of prices.x)";
+    assert_eq!(missing, Some(words));
+}
+
+#[test]
+fn sums_of_endless_tokens_end_at_the_largest_number() {
+    let home = TestHome::new();
+    let task = phased(&home, "export");
+    let turns = [1, 2, 3].map(|number| of_tokens(number, u64::MAX, u64::MAX));
+    store(&home, &task, turns.to_vec());
+    let total = report(&home, CostBy::Task).total;
+    assert_eq!(total.unpriced_tokens, u64::MAX);
+    assert_eq!(home.phased(&task).usage.tokens(), u64::MAX);
+}
+
+#[test]
+fn a_setting_that_lets_tasks_start_has_somebody_look_at_the_queue() {
+    let home = with_settings("budget:\n  month: 2\n");
+    let spender = phased(&home, "spender");
+    store(
+        &home,
+        &spender,
+        vec![iteration(1, Timestamp::now(), Some(2.5))],
+    );
+    let wanted = home.folder().join("queue.wanted");
+    let set = |key: &str, value: &str| {
+        let values = [value.to_owned()];
+        home.call(Caller::Human, |call| {
+            config::change_setting(&mut call.clone(), key, Some(&values))
+        })
+        .ok();
+    };
+    // Nothing waits.
+    set("budget.warn_at", "70");
+    assert!(!wanted.exists());
+    home.create_with("queued", |new| new.starts = true);
+    assert_eq!(home.look_at_queue(), 0);
+    for (key, value) in [
+        ("agents.limit", "9"),
+        ("prices.m", "{input: 1}"),
+        ("budget.task", "9"),
+    ] {
+        set(key, value);
+        assert!(wanted.exists(), "{key}");
+        assert_eq!(home.look_at_queue(), 0, "{key}");
+        assert!(!wanted.exists());
+    }
+    set("list.keep_days", "3");
+    assert!(!wanted.exists());
+    set("budget.month", "9");
+    assert_eq!(home.look_at_queue(), 1);
+}
+
+#[test]
+fn a_gate_of_a_task_that_is_not_made_yet_names_no_task() {
+    let home = TestHome::new();
+    let refused = home.try_create("export", |new| {
+        new.workflow = Some(WorkflowName::Phased);
+        new.gates = vec![("nosuch".to_owned(), PhaseGateKind::Human)];
+    });
+    let message = &refused.error().message;
+    assert_eq!(message, "the task has no phase \"nosuch\"");
 }

@@ -10,7 +10,7 @@ use orange_core::TaskName;
 use orange_core::id::{Key, StoredReference};
 use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
-use orange_core::usage::Spending;
+use orange_core::usage::{Spending, Usage};
 use orange_core::verification::LastCheck;
 use orange_core::workflow::{BlockedReason, Kind, StatusInfo, info_for};
 use orange_sys::error::Result;
@@ -57,6 +57,8 @@ pub struct Listed {
     pub phase: Option<String>,
     /// How far that is; filled in by the engine.
     pub progress: Option<PhaseProgress>,
+    /// What prices make of what its turns used, if its agents did not tell all of the cost; filled in by the engine.
+    pub cost: Option<Usage>,
     /// The task as one JSON object; empty unless asked for.
     pub fields: String,
 }
@@ -539,6 +541,7 @@ fn listed(number: i64, line: &Line<'_>) -> Listed {
         reason: line.reason,
         phase: line.phase.map(str::to_owned),
         progress: None,
+        cost: None,
         fields: String::new(),
     }
 }

@@ -11,6 +11,7 @@ use orange_core::usage::tokens;
 use orange_core::work::budget::BudgetState;
 use orange_engine::Result;
 use orange_engine::views::cost::{self, CostFigures, CostReport, CostRow, CostWish};
+use std::collections::BTreeSet;
 
 /// How wide the longest bar is.
 const BAR: usize = 16;
@@ -19,7 +20,7 @@ const BAR: usize = 16;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Counted are the turns of phased tasks and the runs of interactive ones, those that go on too; each on the day on which it ended, by \
-the clock of this place. A sum of which a part is not known is a least one (≥): some agents tell tokens and no cost \
+the clock of this place. ≥ marks a sum of which a part is unknown: some agents tell tokens and no cost \
 (`prices.MODEL` says what those cost), others tell nothing. A task that was deleted for good counts no more.
 
 Examples:
@@ -74,12 +75,19 @@ fn to_text(report: &CostReport) -> String {
 }
 
 fn table(report: &CostReport) -> Table<'_> {
+    let projects = report.rows.iter();
+    let projects: BTreeSet<&str> = projects.filter_map(|row| row.project.as_deref()).collect();
+    // Keys of different projects may be the same.
+    let names_projects = report.by == CostBy::Task && projects.len() > 1;
     let mut columns = vec![
         Column::new(heading(report.by)).min(8).max(40),
         Column::new("COST"),
         Column::new("").priority(1),
         Column::new("TOKENS").priority(2),
     ];
+    if names_projects {
+        columns.insert(1, Column::new("PROJECT").max(20));
+    }
     if report.by == CostBy::Task {
         columns.push(Column::new("SUMMARY").flexible());
     }
@@ -89,6 +97,10 @@ fn table(report: &CostReport) -> Table<'_> {
     for row in &report.rows {
         let name = row.name.as_deref().unwrap_or("–");
         let mut cells = cells(name, &row.figures, bar(row, most));
+        if names_projects {
+            let project = row.project.as_deref().unwrap_or("–");
+            cells.insert(1, Cell::new(project, Style::Plain));
+        }
         if report.by == CostBy::Task {
             let summary = row.summary.as_deref();
             let style = if summary.is_some() {
@@ -100,7 +112,11 @@ fn table(report: &CostReport) -> Table<'_> {
         }
         table.row(cells);
     }
-    table.row(cells("total", &report.total, String::new()));
+    let mut total = cells("total", &report.total, String::new());
+    if names_projects {
+        total.insert(1, Cell::from(""));
+    }
+    table.row(total);
     table
 }
 
@@ -133,4 +149,64 @@ fn bar(row: &CostRow, most: f64) -> String {
     };
     let columns = (share * BAR as f64).ceil() as usize;
     "▇".repeat(columns.min(BAR))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orange_core::usage::Usage;
+    use orange_core::work::tokens::Tokens;
+
+    fn figures(cost: f64) -> CostFigures {
+        let usage = Usage {
+            output: 1_000,
+            cost: Some(cost),
+            ..Usage::default()
+        };
+        CostFigures {
+            cost: usage.cost,
+            partial: false,
+            tokens: Tokens::from(usage),
+            unpriced_tokens: 0,
+            count: 1,
+            usage,
+        }
+    }
+
+    fn row(project: Option<&str>, cost: f64) -> CostRow {
+        CostRow {
+            name: Some("TASK-001".to_owned()),
+            task: Some("id".to_owned()),
+            project: project.map(str::to_owned),
+            summary: project.map(|_| "Do it".to_owned()),
+            figures: figures(cost),
+        }
+    }
+
+    fn text(rows: Vec<CostRow>) -> String {
+        to_text(&CostReport {
+            by: CostBy::Task,
+            project: None,
+            since: None,
+            rows,
+            total: figures(3.0),
+            budget: None,
+            missing_prices: None,
+        })
+    }
+
+    #[test]
+    fn tasks_of_several_projects_are_told_apart() {
+        let two = text(vec![
+            row(Some("shop"), 2.0),
+            row(Some("bank"), 1.0),
+            row(None, 0.5),
+        ]);
+        let lines: Vec<&str> = two.lines().collect();
+        assert!(lines[0].starts_with("TASK      PROJECT  COST"), "{two}");
+        assert!(lines[1].starts_with("TASK-001  shop"), "{two}");
+        assert!(lines[2].starts_with("TASK-001  bank"), "{two}");
+        let one = text(vec![row(Some("shop"), 2.0)]);
+        assert!(!one.contains("PROJECT") && !one.contains("shop"), "{one}");
+    }
 }

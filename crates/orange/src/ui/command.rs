@@ -194,6 +194,7 @@ fn command_in(here: Option<&str>, action: &Action) -> String {
             format!("orange task test-results import {} FILE", named(task))
         }
         Action::ResetPlan { task } => format!("orange task plan reset {}", named(task)),
+        Action::Pause { task } => format!("orange task pause {}", named(task)),
         Action::Resolve { task } => format!("orange task resolve {} --message TEXT", named(task)),
         Action::Respawn { task, message } => {
             format!(

@@ -237,3 +237,65 @@ fn costs_are_shown_by_what_is_asked_for() {
     env.orange(["cost", "--since", "soon"]).fails_with(2);
     env.orange(["cost", "--project", "nothing"]).fails_with(4);
 }
+
+/// Nothing that costs anything comes after it.
+#[test]
+fn the_approval_of_the_last_phase_completes_a_task_whose_budget_is_spent() {
+    let env = Agents::configured(
+        "budget:
+  task: 0.1
+",
+    );
+    let spends =
+        "executor:\n  - use: {input: 1000, output: 100, cost: 0.2}\n  - answer: complete\n";
+    let task = phased(&env, "trivial", spends, &["--gate", "implement=human"]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+    env.orange(["approve", &task.key]).ok();
+    env.until_status(&task, "completed");
+    assert_eq!(env.count(&task, "iteration.started"), 1);
+}
+
+#[test]
+fn a_price_that_is_set_later_counts_in_lists_too() {
+    let env = Agents::new();
+    let script = "\
+executor:
+  - use: {input: 1000000, output: 100000, model: sim-1}
+  - answer: complete
+    summary: nothing to do
+";
+    let task = phased(&env, "small", script, &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "completed");
+    env.orange(["show", &task.key])
+        .ok()
+        .says("2.0M in, 200.0k out");
+    env.orange(["config", "set", "prices.sim-1", "{input: 3}"])
+        .ok();
+    env.orange(["cost"])
+        .ok()
+        .says("≥ $6.00")
+        .says("200.0k tokens have no price (output of prices.sim-1)");
+    env.orange(["config", "set", "prices.sim-1", "{input: 3, output: 15}"])
+        .ok();
+    for command in [
+        &["cost"][..],
+        &["show", &task.key],
+        &["ls", "--all"],
+        &["transcript", &task.key, "--list"],
+    ] {
+        let figure = if command[0] == "transcript" {
+            "$4.50"
+        } else {
+            "$9.00"
+        };
+        env.orange(command).ok().says(figure).silent_about("≥");
+    }
+    // What waits for a budget says so as soon as it is asked for.
+    env.orange(["config", "set", "budget.month", "1"]).ok();
+    env.orange(["request-changes", &task.key, "bigger"])
+        .ok()
+        .says("TASK-001: completed → planned")
+        .says("is queued: the month's budget of $1.00 is spent");
+}

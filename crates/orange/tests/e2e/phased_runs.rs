@@ -284,6 +284,27 @@ fn a_person_decides_at_a_gate() {
 }
 
 #[test]
+fn what_cannot_be_done_under_an_executor_says_how_to_stop_it() {
+    let env = Agents::new();
+    let task = phased(&env, "small", WAITS, &[]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "running");
+    for command in [
+        &["request-changes", &task.key, "bigger"][..],
+        &["skip", &task.key, "test"],
+        &["rewind", &task.key, "--to", "implement"],
+        &["update", &task.key, "--weight", "large"],
+        &["plan", "reset", &task.key],
+    ] {
+        env.orange(command)
+            .fails_with(3)
+            .says("hint: pause it first: `orange pause TASK-001`");
+    }
+    env.write("go", "");
+    env.until_status(&task, "completed");
+}
+
+#[test]
 fn a_gate_that_is_made_stricter_while_its_phase_runs_holds_the_phase() {
     let env = Agents::new();
     let task = phased(&env, "small", WAITS, &[]);

@@ -1,9 +1,10 @@
 //! What follows from what is stored of an execution: numbers, sums, and what an agent has to be told.
 
-use super::{CriterionResult, Execution, Iteration, IterationKind, PhaseState};
+use super::{CriterionResult, Execution, Iteration, IterationKind, PhaseState, Rules};
 use crate::cost::Cost;
 use crate::usage::Usage;
 use crate::work::answer::Findings;
+use crate::work::plan::PlannedPhase;
 use crate::work::prices::Prices;
 use crate::workflow::{Outcome, PhaseStatus};
 use std::time::Duration;
@@ -63,10 +64,15 @@ impl Execution {
         count(self.turns_of_attempt(phase).filter(|turn| turn.counts()))
     }
 
-    /// How long the turns of a phase's attempt took together.
-    pub fn time_of_attempt(&self, phase: &str) -> Duration {
-        let counting = self.turns_of_attempt(phase).filter(|turn| turn.counts());
-        let times = counting.filter_map(Iteration::duration);
+    /// How long the turns of a phase's attempt took together. No turn runs longer than it may: more on the clock was a computer
+    /// that slept, or a clock that was set.
+    pub fn time_of_attempt(&self, phase: &PlannedPhase, rules: &Rules) -> Duration {
+        let turns = self.turns_of_attempt(&phase.name);
+        let counting = turns.filter(|turn| turn.counts());
+        let longest = rules.timeout_of_turn(phase);
+        let times = counting
+            .filter_map(Iteration::duration)
+            .map(|time| time.min(longest));
         times.fold(Duration::ZERO, Duration::saturating_add)
     }
 
@@ -82,11 +88,12 @@ impl Execution {
 
     /// What the task cost, with the prices of models whose harness tells none.
     pub fn cost(&self, prices: &Prices) -> Cost {
-        let mut cost = Cost::default();
-        for iteration in &self.iterations {
-            iteration.add_to(&mut cost, prices);
-        }
-        cost
+        cost_of(self.iterations.iter(), prices)
+    }
+
+    /// What a phase cost, in all its attempts.
+    pub fn cost_of(&self, phase: &str, prices: &Prices) -> Cost {
+        cost_of(self.iterations_of(phase), prices)
     }
 
     /// The number of the next iteration of a phase. Numbers go on after a retry and a rewind.
@@ -157,8 +164,8 @@ impl Iteration {
     pub fn add_to(&self, cost: &mut Cost, prices: &Prices) {
         let model = self.model.as_deref();
         if !self.usage.is_empty() {
-            let usage = prices.priced(model, self.usage);
-            cost.add(Some(usage), model, &self.harness);
+            let priced = prices.priced(model, self.usage);
+            cost.add(Some(priced), model, &self.harness);
         } else if !self.is_open() && self.outcome != Some(Outcome::Service) {
             cost.add(None, model, &self.harness);
         }
@@ -167,6 +174,14 @@ impl Iteration {
 
 fn count<'a>(iterations: impl Iterator<Item = &'a Iteration>) -> u32 {
     u32::try_from(iterations.count()).unwrap_or(u32::MAX)
+}
+
+fn cost_of<'a>(iterations: impl Iterator<Item = &'a Iteration>, prices: &Prices) -> Cost {
+    let mut cost = Cost::default();
+    for iteration in iterations {
+        iteration.add_to(&mut cost, prices);
+    }
+    cost
 }
 
 fn sum<'a>(iterations: impl Iterator<Item = &'a Iteration>) -> Usage {

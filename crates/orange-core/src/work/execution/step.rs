@@ -1,8 +1,8 @@
 //! What comes next in an execution. It follows from what is stored alone, so that whoever takes over after a killed executor
 //! goes on exactly where that one was.
 
-use super::{Execution, Iteration, IterationKind, PhaseState, Rules};
-use crate::naming::counted;
+use super::{Execution, Iteration, IterationKind, PhaseState, Rules, in_short};
+use crate::naming::{counted, time_limit};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{Plan, PlannedPhase};
 use crate::workflow::{AnswerStatus, Outcome, PhaseStatus};
@@ -231,14 +231,14 @@ impl Execution {
 
     fn why_failed(&self, phase: &str) -> String {
         let why = self.phase(phase).and_then(|state| state.error.clone());
-        why.unwrap_or_else(|| format!("phase {phase} failed"))
+        why.map_or_else(|| format!("phase {phase} failed"), |why| in_short(&why))
     }
 
     /// Why a phase may have no more turns in its attempt, if it may not.
     pub(super) fn limit_reached(&self, phase: &PlannedPhase, rules: &Rules) -> Option<String> {
         let (used, time) = (
             self.used_of_attempt(&phase.name),
-            self.time_of_attempt(&phase.name),
+            self.time_of_attempt(phase, rules),
         );
         if used >= phase.max_iterations {
             let used = counted(used as usize, "iteration");
@@ -247,14 +247,14 @@ impl Execution {
             ));
         }
         (time >= rules.phase_timeout).then(|| {
-            let limit = rules.phase_timeout.as_secs();
-            format!("it is not complete after {limit}s, the limit of phases.timeout")
+            let limit = time_limit(rules.phase_timeout);
+            format!("it is not complete after {limit}, the limit of phases.timeout")
         })
     }
 
     fn wanted(&self, phase: &PlannedPhase, rules: &Rules) -> Wanted {
         let used = self.used_of_attempt(&phase.name);
-        let time = self.time_of_attempt(&phase.name);
+        let time = self.time_of_attempt(phase, rules);
         Wanted {
             phase: phase.name.clone(),
             iteration: self.next_number(&phase.name),

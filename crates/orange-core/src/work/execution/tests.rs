@@ -192,11 +192,8 @@ fn a_phase_that_does_not_end_fails_and_is_tried_again_so_often() {
     }
     assert!(matches!(executor.fail_phase(), Advance::PhaseFailed(_)));
     assert!(matches!(executor.step(), Step::Failed { .. }));
-    assert!(
-        !executor
-            .execution
-            .has_retries_left(&executor.plan, &executor.rules)
-    );
+    let implement = executor.execution.phase("implement").unwrap();
+    assert_eq!(implement.retries, executor.rules.retries);
 
     // A person has it tried once more.
     executor.execution = executor.execution.clone().retry_by_person(&executor.plan);
@@ -306,6 +303,74 @@ fn major_findings_go_back_to_implement() {
 }
 
 #[test]
+fn what_an_earlier_turn_of_a_review_found_counts() {
+    let mut executor = Executor::new(Weight::Medium);
+    executor.complete();
+    executor.complete();
+    let finding = |line| Finding {
+        severity: Severity::Major,
+        file: Some("src/a.rs".into()),
+        line: Some(line),
+        text: "it loses data".into(),
+    };
+    let mut answer = says(AnswerStatus::Continue);
+    answer.findings = vec![finding(7), finding(8)];
+    assert_eq!(executor.turn(answer.clone(), None), Advance::NextIteration);
+    // Said again, one counts once; that it was major stays so.
+    answer.status = AnswerStatus::Complete;
+    answer.findings = vec![Finding {
+        severity: Severity::Minor,
+        ..finding(8)
+    }];
+    let outcome = executor.turn(answer, None);
+    assert!(matches!(outcome, Advance::Retried { from, .. } if from == "implement"));
+    let told = executor.execution.told("implement").unwrap();
+    let wanted = "the review has 2 major findings:\n- src/a.rs:7: it loses data\n- src/a.rs:8: it loses data";
+    assert!(told.ends_with(wanted), "{told}");
+    executor.complete();
+    // Another attempt of the review begins without them.
+    assert_eq!(executor.complete(), Advance::PhaseCompleted);
+}
+
+#[test]
+fn what_is_told_of_a_review_has_a_limit() {
+    let mut executor = Executor::new(Weight::Medium);
+    executor.rules.retries = 1;
+    executor.complete();
+    executor.complete();
+    let finding = |line| Finding {
+        severity: Severity::Major,
+        line: Some(line),
+        text: "x".repeat(8 * 1024),
+        ..Finding::default()
+    };
+    let mut answer = says(AnswerStatus::Complete);
+    answer.findings = (0..200).map(finding).collect();
+    answer.not_kept.major = 3;
+    let Advance::Retried { why, .. } = executor.turn(answer.clone(), None) else {
+        panic!("{}", executor.statuses());
+    };
+    assert!(why.len() < 5000, "{}", why.len());
+    let told = executor.execution.told("implement").unwrap();
+    assert!(told.len() < 40 * 1024, "{}", told.len());
+    assert!(told.contains("the review has 203 major findings:\n- Line 0: xx"));
+    let mut last = told.lines().rev();
+    assert_eq!(last.next(), Some("3 more major findings are not kept"));
+    assert!(last.next().unwrap().ends_with(" more are in review.md"));
+    executor.complete();
+    let Advance::PhaseFailed(why) = executor.turn(answer, None) else {
+        panic!("{}", executor.statuses());
+    };
+    let Some(End::Failed(end)) = executor.execution.end(&executor.plan) else {
+        panic!("{}", executor.statuses());
+    };
+    assert!(why.len() < 5000 && end.len() < 5000);
+    let (plan, execution) = (executor.plan.clone(), executor.execution.clone());
+    let told = execution.retry_by_person(&plan).told("implement").unwrap();
+    assert!(told.ends_with("3 more major findings are not kept"));
+}
+
+#[test]
 fn what_nobody_has_read_is_told_again() {
     let mut executor = Executor::new(Weight::Trivial);
     let plan = executor.plan.clone();
@@ -375,6 +440,34 @@ fn time_runs_out_over_the_turns_of_an_attempt() {
     let outcome = executor.execution.used_up(&plan, &rules, &phase, &why);
     assert!(matches!(outcome, Advance::Retried { .. }));
     assert_eq!(executor.wanted().attempt, 3);
+}
+
+#[test]
+fn a_clock_that_jumps_takes_no_more_time_than_a_turn_may() {
+    let mut executor = Executor::new(Weight::Small);
+    executor.rules.turn_timeout = Duration::from_secs(60);
+    executor.plan.phases.first_mut().unwrap().timeout = None;
+    // The computer sleeps a day while an agent works; another time its clock is set back.
+    for jump in [86_400, -86_400] {
+        executor.open();
+        executor.clock += jump;
+        executor.spend(Outcome::Continue, Some(says(AnswerStatus::Continue)));
+        executor.check(Some(false));
+        executor.advance();
+    }
+    let four_hours = Duration::from_secs(4 * 60 * 60);
+    let left = four_hours.saturating_sub(Duration::from_secs(60));
+    assert_eq!(executor.wanted().time_left, left);
+    // What the plan says of a turn of this phase is more particular.
+    let phase = executor.plan.phases.first_mut().unwrap();
+    phase.timeout = Some(Duration::from_secs(7_200));
+    assert_eq!(executor.wanted().time_left, Duration::from_secs(7_200));
+    executor.rules.phase_timeout = Duration::from_secs(7_200);
+    let Step::UsedUp { why, .. } = executor.step() else {
+        panic!("{:?}", executor.step());
+    };
+    let told = "it is not complete after 2h, the limit of phases.timeout";
+    assert_eq!(why, told);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{End, Execution, PhaseState, RetryContext, Rules};
+use super::{End, Execution, RetryContext, Rules};
 use crate::Timestamp;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::PhaseStatus;
@@ -224,12 +224,6 @@ impl Execution {
             }
         });
         self.begin_anew(phase);
-    }
-
-    /// Whether it can be rejected and tried again.
-    pub fn has_retries_left(&self, plan: &Plan, rules: &Rules) -> bool {
-        let phase = self.current_phase(plan).and_then(|name| self.phase(name));
-        phase.is_none_or(|state: &PhaseState| state.retries < rules.retries)
     }
 
     /// Whether every phase but finalize is completed or skipped.

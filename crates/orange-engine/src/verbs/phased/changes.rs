@@ -7,7 +7,7 @@ use crate::execution;
 use crate::store::Place;
 use crate::tx;
 use crate::tx::commit::Committed;
-use crate::verbs::phased::{gate, is_phased, not_here};
+use crate::verbs::phased::{gate, is_phased, not_while_executed};
 use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Move;
 use orange_core::workflow::{Actor, Intent};
@@ -33,7 +33,7 @@ pub fn request_changes(call: &Call, place: Place, text: &str) -> Result<Committe
             drop(tx);
             return gate::reject(call, place, text);
         }
-        return Err(not_here(call, &tx.task, "ask for changes to"));
+        return Err(not_while_executed(call, &tx.task, "ask for changes to"));
     };
     let plan = execution::required_plan(call, &tx.task)?;
     let execution = execution::execution(call, &tx.task)?;

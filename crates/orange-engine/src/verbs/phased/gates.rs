@@ -20,7 +20,11 @@ pub(crate) fn with_gate(
     phase: &str,
     kind: Option<PhaseGateKind>,
 ) -> Result<Map<String, Value>> {
-    let label = task.label();
+    // One that is only about to be made has no name that anybody knows.
+    let label = match task.key {
+        Some(_) => task.label(),
+        None => "the task".to_owned(),
+    };
     if !task.has_plan() {
         return Err(err!(
             Usage,

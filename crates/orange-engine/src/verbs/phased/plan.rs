@@ -13,7 +13,7 @@ use crate::store::Place;
 use crate::tx;
 use crate::tx::TaskTx;
 use crate::tx::commit::Committed;
-use crate::verbs::phased::{gate, is_phased, nobody_is_at_it, not_here};
+use crate::verbs::phased::{gate, is_phased, nobody_is_at_it, not_while_executed};
 use crate::views::task;
 use orange_core::history::Event;
 use orange_core::history::payload::PlanWritten;
@@ -166,7 +166,7 @@ pub(crate) fn follow_weight(tx: &mut TaskTx<'_>, weight: &str) -> Result<Vec<Eve
     let planned = known_row.map(|row| Move::to(row.to));
     let wish = Move::on(&tx.task, Trigger::NEW_WEIGHT);
     if planned.is_none() && wish.is_none() && tx.task.has_started() {
-        return Err(not_here(call, &tx.task, "change the weight of"));
+        return Err(not_while_executed(call, &tx.task, "change the weight of"));
     }
     match weight {
         // What cannot be planned is refused before anything changes.

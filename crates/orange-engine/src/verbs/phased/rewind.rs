@@ -8,7 +8,7 @@ use crate::projects::Project;
 use crate::store::Place;
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
-use crate::verbs::phased::{is_phased, not_here};
+use crate::verbs::phased::{is_phased, not_while_executed};
 use crate::{effects, execution, facts};
 use orange_core::history::Event;
 use orange_core::machine::Move;
@@ -42,7 +42,7 @@ pub fn rewind(call: &Call, place: Place, wish: &RewindWish) -> Result<Rewound> {
     let mut tx = tx::lock_task(call, place)?;
     is_phased(&tx.task)?;
     if !tx.task.may_rewind() {
-        return Err(not_here(call, &tx.task, "rewind"));
+        return Err(not_while_executed(call, &tx.task, "rewind"));
     }
     let plan = execution::required_plan(call, &tx.task)?;
     let execution = execution::execution(call, &tx.task)?;

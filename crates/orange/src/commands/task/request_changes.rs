@@ -1,5 +1,6 @@
 //! `orange task request-changes`: back to the worker, with what a person says.
 
+use super::run::tell_outcome;
 use super::update;
 use crate::completion::{Wanted, tasks};
 use crate::session::Session;
@@ -28,5 +29,9 @@ pub(crate) fn run(session: &Session, args: &RequestChangesArgs) -> Result<()> {
     let text = super::send::message(&args.text)?;
     let place = session.task(Some(&args.id))?;
     let changed = verbs::request_changes::request_changes(&session.call, place, &text)?;
-    update::finish(session, &changed, &update::moved(&changed), None)
+    let message = update::moved(&changed);
+    if changed.done.task.has_plan() {
+        return tell_outcome(session, &changed, &message);
+    }
+    update::finish(session, &changed, &message, None)
 }

@@ -82,7 +82,7 @@ fn for_how_long(doing: &Doing, now: Timestamp) -> String {
 /// `57.0k in, 1.2k out, 0.3k cached, $0.16`; `≥ $0.16` where that is not all it cost
 pub(super) fn used(usage: Usage) -> String {
     let mut parts = vec![
-        format!("{} in", tokens(usage.input + usage.cache_write)),
+        format!("{} in", tokens(usage.uncached_input())),
         format!("{} out", tokens(usage.output)),
     ];
     if usage.cache_read > 0 {
