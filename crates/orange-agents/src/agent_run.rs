@@ -90,18 +90,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     }
     let terminal = rustix::termios::tcgetattr(std::io::stdin()).ok();
     let mut alarms = Alarms::install()?;
-    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let process = ProcessId::of(std::process::id()).ok_or_else(|| {
-        err!(
-            Failed,
-            "this system does not tell about its processes (/proc)"
-        )
-    })?;
-    folder.note_started(&Started {
-        process,
-        at: Timestamp::now(),
-    })?;
-    calls::keep_notes_in(&this.home);
+    begin(&folder, &this.home)?;
     let at_work = Call::begin(&spec.worktree, &format!("{} of {}", spec.role, spec.task));
     let mut ended = if folder.is_to_stop() {
         ended("stopped by orange before it began".into(), None, true)
@@ -155,6 +144,23 @@ pub(crate) fn lock(folder: &RunFolder) -> Result<Option<File>> {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Records that this process carries a run out. What its agents detach becomes a child of this process.
+pub(crate) fn begin(folder: &RunFolder, home: &Path) -> Result<()> {
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let process = ProcessId::of(std::process::id()).ok_or_else(|| {
+        err!(
+            Failed,
+            "this system does not tell about its processes (/proc)"
+        )
+    })?;
+    folder.note_started(&Started {
+        process,
+        at: Timestamp::now(),
+    })?;
+    calls::keep_notes_in(home);
+    Ok(())
 }
 
 /// How a run ends whose terminal is gone.

@@ -1,10 +1,10 @@
 //! The process of an executor: a run with a folder, a lock and an end like that of an agent, in a window of its own. No agent
 //! sits at its terminal; the agents of its turns are its children.
 
+use crate::agent_run;
 use crate::error::{Result, err};
-use crate::git::calls;
 use crate::headless::TurnOf;
-use crate::runs::{self, Ended, ProcessId, RunFolder, RunSpec, Started};
+use crate::runs::{self, Ended, RunFolder, RunSpec};
 use orange_core::Timestamp;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl ExecutorRun {
         let spec = folder
             .spec()
             .ok_or_else(|| err!(NotFound, "there is no run {run}"))?;
-        let Some(lock) = super::agent_run::lock(&folder)? else {
+        let Some(lock) = agent_run::lock(&folder)? else {
             return Err(err!(Busy, "run {run} has its executor already"));
         };
         if folder.started().is_some() {
@@ -53,19 +53,7 @@ impl ExecutorRun {
             listen(signal, &stop)?;
         }
         listen(SIGHUP, &hung_up)?;
-        // What a turn's agent detaches becomes a child of this process.
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        let process = ProcessId::of(std::process::id()).ok_or_else(|| {
-            err!(
-                Failed,
-                "this system does not tell about its processes (/proc)"
-            )
-        })?;
-        folder.note_started(&Started {
-            process,
-            at: Timestamp::now(),
-        })?;
-        calls::keep_notes_in(home);
+        agent_run::begin(&folder, home)?;
         Ok(ExecutorRun {
             spec,
             environment,

@@ -49,11 +49,6 @@ pub struct Status {
     pub distance: Option<AheadBehind>,
 }
 
-/// What is not committed in a worktree; None when git cannot tell.
-pub fn dirty(worktree: &Path) -> Option<Dirt> {
-    Some(parse(&ask(worktree, |git| git)?).dirt)
-}
-
 /// How far a worktree's HEAD is from a revision; None when git cannot tell.
 pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
     let range = format!("HEAD...{base}");
@@ -66,7 +61,8 @@ pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
     AheadBehind::read(said.split_once('\t')?)
 }
 
-/// Both, of a worktree that has `branch` checked out; None when git cannot tell.
+/// What is not committed and how far HEAD is from its base, of a worktree that has `branch` checked out; None when git
+/// cannot tell.
 ///
 /// One process, mostly: git's own status counts against the branch's upstream, so it is told, for this call,
 /// that the base is the upstream. Where that cannot be said (an unusual upstream, a base that is no branch),

@@ -4,7 +4,7 @@
 
 use super::Git;
 use super::state::{Head, Operation, head, operation};
-use super::status::{AheadBehind, Dirt, Status, ahead_behind, dirty, status};
+use super::status::{AheadBehind, Dirt, Status, ahead_behind, status};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -138,10 +138,10 @@ fn a_head_is_a_branch_a_commit_or_missing() {
     missing("damaged");
     fs::remove_file(world.slot.join(".git")).unwrap();
     missing("no .git");
-    assert_eq!(dirty(&world.slot), None);
+    assert_eq!(status(&world.slot, None, "main"), None);
     fs::remove_dir_all(&world.slot).unwrap();
     missing("is gone");
-    assert_eq!(dirty(&world.slot), None);
+    assert_eq!(status(&world.slot, None, "main"), None);
     assert_eq!(ahead_behind(&world.slot, "main"), None);
 }
 
@@ -230,7 +230,7 @@ fn an_operation_under_way_is_seen_and_its_end_too() {
 #[test]
 fn changes_are_counted() {
     let world = World::new();
-    assert!(dirty(&world.slot).unwrap().is_clean());
+    assert!(world.status("main").dirt.is_clean());
     world.commit(&world.slot, "old name", "the same\ncontent\nin many\nlines");
     world.git(&world.slot, &["mv", "old name", "new\nname"]);
     fs::write(world.slot.join("first"), "changed").unwrap();
@@ -245,7 +245,6 @@ fn changes_are_counted() {
         untracked: 1,
         conflicts: 0,
     };
-    assert_eq!(dirty(&world.slot), Some(expected));
     assert_eq!(world.status("main").dirt, expected);
 }
 
@@ -259,7 +258,7 @@ fn conflicts_are_changes_that_stand_out() {
         untracked: 0,
         conflicts: 1,
     };
-    assert_eq!(dirty(&world.slot), Some(expected));
+    assert_eq!(world.status("main").dirt, expected);
 }
 
 #[test]

@@ -114,11 +114,6 @@ impl TaskLock {
         .write(&self.file)
     }
 
-    /// True while the folder is still where it was locked.
-    pub fn still_there(&self) -> io::Result<bool> {
-        names(&self.path, &self.file)
-    }
-
     fn locked(file: File, folder: &Path, rank: Rank) -> Result<Self, LockError> {
         let path = folder.join(LOCK_FILE);
         // While we waited the holder may have moved the folder away: then this is the lock of something else.

@@ -16,8 +16,9 @@ pub(crate) mod texts;
 use crate::app::marks::MARKED;
 use crate::app::offered::offered;
 use crate::app::{App, Tab, View};
+use flow::width_of;
 use layout::Layout;
-use orange_core::display::{clean_width, fitted};
+use orange_core::display::fitted;
 use orange_core::keys::KeyAction;
 use orange_core::naming::counted;
 use ratatui::Frame;
@@ -95,7 +96,7 @@ fn fitting(spans: Vec<Vec<Span<'static>>>, width: usize) -> Line<'static> {
     let mut line = Vec::new();
     let mut used = 0;
     for group in spans {
-        let needed = spans_width(&group);
+        let needed = width_of(&group);
         if used + needed > width {
             break;
         }
@@ -103,10 +104,6 @@ fn fitting(spans: Vec<Vec<Span<'static>>>, width: usize) -> Line<'static> {
         line.extend(group);
     }
     Line::from(line)
-}
-
-fn spans_width(spans: &[Span<'static>]) -> usize {
-    spans.iter().map(|span| clean_width(&span.content)).sum()
 }
 
 fn header(app: &App, width: usize) -> Paragraph<'static> {
@@ -243,10 +240,10 @@ fn footer_keys(app: &App, width: usize) -> Vec<(KeyAction, Vec<Span<'static>>)> 
     };
     // The help is always offered: whatever has no room is found there.
     let help = group((KeyAction::Help, "help"));
-    let mut room = width.saturating_sub(spans_width(&help.1));
+    let mut room = width.saturating_sub(width_of(&help.1));
     let mut shown: Vec<_> = keys.into_iter().map(group).collect();
     let fit = shown.iter().take_while(|(_, spans)| {
-        let left = room.checked_sub(spans_width(spans));
+        let left = room.checked_sub(width_of(spans));
         room = left.unwrap_or(room);
         left.is_some()
     });
@@ -267,7 +264,7 @@ pub fn footer_key_at(app: &App, column: u16) -> Option<KeyAction> {
     let mut end = 0;
     let mut keys = footer_keys(app, app.size.0.into()).into_iter();
     let found = keys.find(|(_, spans)| {
-        end += spans_width(spans);
+        end += width_of(spans);
         usize::from(column) < end
     });
     found.map(|(action, _)| action)

@@ -18,7 +18,7 @@ pub(super) struct Flow {
     is_fresh: bool,
 }
 
-fn width_of(spans: &[Span<'_>]) -> usize {
+pub(super) fn width_of(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| clean_width(&span.content)).sum()
 }
 

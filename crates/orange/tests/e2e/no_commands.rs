@@ -1,5 +1,6 @@
 //! Below the program no text spells a command: what a person can do is an `Action`, which each front end shows in its own
-//! way.
+//! way. Looks for a backtick followed by `orange ` in the texts of all product code. A front end may spell commands; the
+//! dashboard, which shows keys, has no need to and is looked at too.
 
 use crate::sources::sources;
 use crate::status_names::lines;
@@ -38,7 +39,7 @@ fn no_text_below_the_program_spells_a_command() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
         let path = path.to_string_lossy().replace('\\', "/");
-        // The front end, the scripted agent, which types commands, and checks for tests.
+        // The front end that spells them, the scripted agent, which types commands, and checks for tests.
         let others = ["/orange/src", "/orange-sim/src", "/orange-fuzz/src"];
         if others.iter().any(|part| path.contains(part)) {
             continue;

@@ -1,8 +1,10 @@
 //! Outside `workflow/`, no code names a status: whatever depends on one is a column of its table. Variants, words, SQL and
 //! `--status WORD` count; tests, comments and the texts of `--help` do not.
 
-use crate::sources::sources;
+use crate::sources::rust::{Piece, piece, without_tests};
+use crate::sources::{files, sources};
 use orange_core::task::Status;
+use std::path::{Path, PathBuf};
 
 /// Where a status may be named: the end of the path, the text that is meant, and why. At most twelve.
 const ALLOWED: &[(&str, &str, &str)] = &[
@@ -45,6 +47,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "orange-core/src/work/verdict.rs",
         "\"blocked\"",
         "what a judge says that does not decide",
+    ),
+    (
+        "orange-core/src/work/test_results.rs",
+        "\"pending\"",
+        "what a report says of a test that was not run",
     ),
     (
         "orange-agents/src/harness/claude/mcp.rs",
@@ -124,44 +131,29 @@ pub(crate) struct Line {
     pub(crate) literals: Vec<String>,
 }
 
-/// Reads as much of Rust as is needed to tell code, texts, comments and attributes apart.
+/// The lines of a Rust file.
 pub(crate) fn lines(source: &str) -> Vec<Line> {
-    let source = source
-        .split("#[cfg(test)]\nmod ")
-        .next()
-        .unwrap_or_default();
     let mut lines = vec![Line::default()];
     let mut rest = source;
     // How many brackets are open, inside an attribute.
     let mut attribute: Option<usize> = None;
-    while let Some(first) = rest.chars().next() {
-        let mut length = first.len_utf8();
+    while let Some((piece, length)) = piece(rest) {
         if attribute.is_none() && (rest.starts_with("#[") || rest.starts_with("#![")) {
             attribute = Some(0);
         }
-        if rest.starts_with("//") {
-            length = rest.find('\n').unwrap_or(rest.len());
-        } else if let Some(quote) = ["'\"'", "'\\\"'"]
-            .iter()
-            .find(|quote| rest.starts_with(**quote))
-        {
-            length = quote.len();
-        } else if let Some((literal, taken)) = text_at(rest) {
-            length = taken;
-            if attribute.is_none() {
+        match (piece, &mut attribute) {
+            (Piece::Text(text), None) => {
                 let line = lines.last_mut().unwrap();
                 line.code.push_str("\"\"");
-                line.literals.push(literal.to_owned());
+                line.literals.push(text.to_owned());
             }
-        } else if let Some(open) = &mut attribute {
-            match first {
-                '[' => *open += 1,
-                ']' => *open -= 1,
-                _ => {}
+            (Piece::Code(code), None) => lines.last_mut().unwrap().code.push(code),
+            (Piece::Code('['), Some(open)) => *open += 1,
+            (Piece::Code(']'), Some(open)) => {
+                *open -= 1;
+                attribute = attribute.filter(|open| *open > 0);
             }
-            attribute = attribute.filter(|open| *open > 0 || first != ']');
-        } else {
-            lines.last_mut().unwrap().code.push(first);
+            _ => {}
         }
         let (taken, left) = rest.split_at(length);
         for _ in taken.matches('\n') {
@@ -172,26 +164,13 @@ pub(crate) fn lines(source: &str) -> Vec<Line> {
     lines
 }
 
-/// The text that begins here, raw or not, and how many bytes it takes.
-fn text_at(rest: &str) -> Option<(&str, usize)> {
-    let raw = rest
-        .strip_prefix('r')
-        .filter(|after| after.starts_with(['"', '#']));
-    if let Some(raw) = raw {
-        let hashes = raw.len() - raw.trim_start_matches('#').len();
-        let inner = raw[hashes..].strip_prefix('"')?;
-        let end = format!("\"{}", "#".repeat(hashes));
-        let length = inner.find(&end)?;
-        return Some((&inner[..length], 1 + hashes + 1 + length + end.len()));
-    }
-    let inner = rest.strip_prefix('"')?;
-    let mut escaped = false;
-    let length = inner.find(|c: char| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        ends
-    })?;
-    Some((&inner[..length], length + 2))
+/// The lines of an SQL file, each of them a text without its comment.
+fn lines_of_sql(source: &str) -> Vec<Line> {
+    let line = |line: &str| Line {
+        literals: line.split("--").take(1).map(str::to_owned).collect(),
+        ..Line::default()
+    };
+    source.lines().map(line).collect()
 }
 
 #[test]
@@ -199,12 +178,15 @@ fn no_code_outside_the_workflows_names_a_status() {
     assert!(ALLOWED.len() <= 12, "make it a column instead");
     let mut used = vec![false; ALLOWED.len()];
     let mut wrong = Vec::new();
-    for (path, text) in sources() {
+    let rust = sources().into_iter();
+    let rust = rust.map(|(path, text)| (path, lines(&text)));
+    let sql = files("sql").into_iter();
+    let sql = sql.map(|(path, text)| (path, lines_of_sql(&text)));
+    for (path, lines) in rust.chain(sql) {
         let path = path.to_string_lossy().replace('\\', "/");
         if path.contains("orange-core/src/workflow") {
             continue;
         }
-        let lines = lines(&text);
         for (at, line) in lines.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|before| lines.get(before));
             for name in named(line, before) {
@@ -268,8 +250,103 @@ fn a_status_is_found_in_code_texts_and_sql() {
         "HookOutcome::Failed(reason) => (\"failed\", reason)",
         "format!(\"{label} is done already\")",
         "ExitStatus::Failed",
-        "fn x() {}\n#[cfg(test)]\nmod tests { Status::Done }",
     ] {
         assert_eq!(found(source), Vec::<String>::new(), "{source}");
     }
+}
+
+#[test]
+fn a_status_is_found_in_a_file_of_sql() {
+    let found = |source: &str| {
+        let lines = lines_of_sql(source);
+        let all = lines.iter().flat_map(|line| named(line, None));
+        all.collect::<Vec<String>>()
+    };
+    let source = "-- 'done'\nSELECT 1 FROM tasks WHERE status = 'stuck'; -- 'failed'";
+    assert_eq!(found(source), ["'stuck'"]);
+}
+
+/// What stands on the lines that the product has.
+fn product(source: &str) -> Vec<String> {
+    let text = without_tests(source).text;
+    let is_same_length = text.lines().count() == source.lines().count();
+    assert!(is_same_length, "{text:?}");
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn what_only_tests_have_is_left_out_wherever_it_stands() {
+    for item in [
+        "mod tests;",
+        "pub(crate) mod tests;",
+        "mod tests { Status::Done }",
+        "#[cfg(debug_assertions)]\nmod crash;",
+        "#[allow(clippy::unwrap_used, reason = \"}\")]\n// };\nmod tests {\n    fn x() { let y = [1; 2]; }\n}",
+        "mod tests { const OPEN: [char; 3] = ['{', '\"', '\\'']; /* } /* } */ */ const S: &str = r#\"}\"}\"#; }",
+        "fn x<'a>(y: &'a [u8; 2]) -> impl Fn() + 'a { \"}\\\"}\"; }",
+        "pub(crate) use a::{b, c};",
+        "impl X for Y { fn z() {} }",
+        "const X: Y = Y { z: 1 };",
+        "const fn x() {}",
+        "struct X(u8);",
+        "macro_rules! x { () => {} }",
+    ] {
+        let source = format!("//! before\n#[cfg(test)]\n{item}\nStatus::Done\n");
+        assert_eq!(product(&source), ["//! before", "Status::Done"], "{item}");
+    }
+    let text = "// #[cfg(test)]\nlet x = \"#[cfg(test)]\";\nmod tests { Status::Done }";
+    assert_eq!(product(text), text.lines().collect::<Vec<_>>());
+}
+
+#[test]
+#[should_panic(expected = "before Some(\"field\")")]
+fn what_has_another_end_is_not_guessed() {
+    product("struct X {\n    #[cfg(test)]\n    field: Y<{ 1 }>,\n    next: Status,\n}");
+}
+
+#[test]
+fn the_file_of_a_module_of_tests_is_left_out() {
+    let below = |declared: &str, item: &str| {
+        let modules = without_tests(&format!("#[cfg(test)]\n{item}")).modules;
+        let modules = modules.iter();
+        let modules = modules.map(|module| module.below(Path::new(declared)));
+        modules.collect::<Vec<PathBuf>>()
+    };
+    for (declared, item, module) in [
+        ("src/lib.rs", "mod tests;", "src/tests"),
+        ("src/main.rs", "mod stress;", "src/stress"),
+        ("src/log.rs", "mod tests;", "src/log/tests"),
+        (
+            "src/log/mod.rs",
+            "#[cfg(unix)]\nmod tests;",
+            "src/log/tests",
+        ),
+        (
+            "src/log.rs",
+            "#[path = \"other/tests.rs\"]\nmod tests;",
+            "src/other/tests",
+        ),
+    ] {
+        assert_eq!(below(declared, item), [Path::new(module)], "{item}");
+    }
+    assert!(below("src/log.rs", "mod tests { mod more {} }").is_empty());
+    assert!(below("src/log.rs", "use tests::more;").is_empty());
+}
+
+#[test]
+fn all_of_a_file_is_read_and_no_file_of_tests() {
+    let sources = sources();
+    let has = |end: &str, code: &str| {
+        let mut all = sources.iter();
+        all.any(|(path, text)| path.ends_with(end) && text.contains(code))
+    };
+    // Its tests are declared near its top.
+    assert!(has("orange-core/src/gate.rs", "pub enum Gate"));
+    assert!(has("orange-store/src/replace.rs", "use self::lease"));
+    assert!(!has("orange-store/src/replace/stress.rs", ""));
+    let is_of_tests = |(_, text): &&(PathBuf, String)| text.contains("#[test]");
+    let of_tests = sources.iter().find(is_of_tests);
+    assert_eq!(of_tests.map(|(path, _)| path), None);
 }

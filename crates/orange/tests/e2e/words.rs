@@ -2,6 +2,7 @@
 
 use crate::examples::documents::{documents, text};
 use crate::examples::tree;
+use crate::sources::rust::{Piece, piece};
 use crate::sources::sources;
 
 /// Words for things that have another name here, and that name.
@@ -79,30 +80,13 @@ fn check(place: &str, text: &str, found: &mut Vec<String>) {
 
 /// The texts in a source file that people may read: literals with more than one word.
 fn literals(source: &str) -> Vec<String> {
-    let own = source.split("#[cfg(test)]").next().unwrap_or_default();
     let mut found = Vec::new();
-    let mut open: Option<String> = None;
-    for line in own.lines() {
-        if open.is_none() && line.trim_start().starts_with("//") {
-            continue;
+    let mut rest = source;
+    while let Some((piece, length)) = piece(rest) {
+        if let Piece::Text(text) = piece {
+            found.push(text.replace("\\n", "\n").replace("\\\"", "\""));
         }
-        let mut letters = line.chars();
-        while let Some(letter) = letters.next() {
-            match (&mut open, letter) {
-                (Some(text), '"') => {
-                    found.push(std::mem::take(text));
-                    open = None;
-                }
-                (Some(text), '\\') => text.extend(letters.next().filter(|next| *next != 'n')),
-                (Some(text), other) => text.push(other),
-                (None, '"') => open = Some(String::new()),
-                // The letter '"' opens nothing.
-                (None, '\'') if letters.as_str().starts_with("\"'") => {
-                    letters = letters.as_str()[2..].chars()
-                }
-                (None, _) => {}
-            }
-        }
+        rest = &rest[length..];
     }
     found.retain(|text| text.contains(' '));
     found

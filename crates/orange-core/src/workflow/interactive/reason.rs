@@ -111,9 +111,14 @@ pub enum Reason {
 /// What an agent has to write before its task moves on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owed {
-    Plan,
-    Handoff { failed_check: Option<String> },
-    Verdict { round: Round },
+    /// `failed_check`: what the last check of the work came to.
+    Artifact {
+        gate: Gate,
+        failed_check: Option<String>,
+    },
+    Verdict {
+        round: Round,
+    },
 }
 
 /// A round of reviews.
@@ -326,10 +331,10 @@ fn last_check(failed: Option<&str>) -> String {
 impl Owed {
     fn text(&self) -> String {
         match self {
-            Owed::Plan => "waits for its plan".into(),
-            Owed::Handoff { failed_check } => {
+            Owed::Artifact { gate, failed_check } => {
                 format!(
-                    "waits for its handoff{}",
+                    "waits for its {}{}",
+                    gate.section().to_lowercase(),
                     last_check(failed_check.as_deref())
                 )
             }

@@ -11,7 +11,7 @@ use crate::naming::one_line;
 use crate::task::{Queue, Status, Task};
 use crate::workflow::phased;
 use crate::workflow::phased::why::Execution;
-use crate::workflow::{Condition, Workflow};
+use crate::workflow::{Condition, Intent, Transition, Workflow};
 use crate::{Action, TaskName, Text};
 
 /// The answer to `task why`.
@@ -154,8 +154,8 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         let next = Action::verify(task.name());
         return Why::waits(Reason::ReviewPassed(running), next);
     }
-    match (task.status, &around.agent) {
-        (Status::Planning | Status::Working | Status::AgentReview, Agent::Gone { how }) => {
+    match (task.status.info().owes, &around.agent) {
+        (Some(_), Agent::Gone { how }) => {
             let (refused, next) = respawn(task, around, false);
             let reason = Reason::AgentGone {
                 role: role_of(task.status),
@@ -164,22 +164,22 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             };
             return Why::needs_you(reason, next);
         }
-        (Status::Planning | Status::Working | Status::AgentReview, Agent::Alive { doing }) => {
+        (Some(gate), Agent::Alive { doing }) => {
             let reason = Reason::AgentAtWork {
                 role: role_of(task.status),
                 doing: doing.clone(),
-                owes: owed(situation, around),
+                owes: owed(gate, situation, around),
             };
             return Why::waits(reason, Action::attach(task.name()));
         }
-        (Status::Clarification, Agent::Alive { .. }) => {
-            return Why::needs_you(Reason::AsksInFile, Action::answer_in_words(task.name()));
+        (Some(gate), Agent::None) if gate.verdict().is_some() => {
+            return in_review(situation, around, &move_to);
         }
-        _ => {}
+        (Some(gate), Agent::None) => return artifact(gate, situation, around),
+        (None, _) => {}
     }
     match task.status {
         Status::Pending => not_started(situation, around),
-        Status::Planning => artifact(situation, Gate::Plan, move_to(Status::Working), None),
         Status::Clarification => match &around.agent {
             Agent::None | Agent::Alive { .. } => {
                 Why::needs_you(Reason::AsksInFile, Action::answer_in_words(task.name()))
@@ -193,12 +193,6 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
                 Why::needs_you(Reason::AskedInFile { how, refused }, next)
             }
         },
-        Status::Working => {
-            let next = Action::complete(task.name());
-            let failed_check = around.failed_check.clone();
-            artifact(situation, Gate::Handoff, next, failed_check)
-        }
-        Status::AgentReview => in_review(situation, around, &move_to),
         Status::Reviewing => decision(task, around),
         Status::Stuck => {
             let next = Action::answer_in_words(task.name());
@@ -207,7 +201,11 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         Status::Delegated => delegated(&task.project, situation.facts, &move_to),
         Status::Done => Why::over(Reason::Merged(around.reason.map(str::to_owned))),
         Status::Cancelled => Why::over(Reason::Cancelled),
-        Status::Created
+        // The first three owe an artifact: see above.
+        Status::Planning
+        | Status::Working
+        | Status::AgentReview
+        | Status::Created
         | Status::Classifying
         | Status::Planned
         | Status::Running
@@ -228,13 +226,25 @@ fn respawn(task: &Task, around: &Surroundings<'_>, with_message: bool) -> (Optio
     }
 }
 
+/// The row that an artifact opens where the task stands.
+fn opened_by(gate: Gate, task: &Task) -> Option<&'static Transition> {
+    task.rows().find(|row| row.gate == Some(gate))
+}
+
+/// What the last check came to, for an artifact with which the work is submitted again.
+fn failed_check(gate: Gate, task: &Task, around: &Surroundings<'_>) -> Option<String> {
+    let row = opened_by(gate, task);
+    let submits = row.is_some_and(|row| row.intent == Some(Intent::Submit));
+    around.failed_check.clone().filter(|_| submits)
+}
+
 /// The move that an artifact opens.
-fn artifact(
-    situation: Situation<'_>,
-    gate: Gate,
-    next: Action,
-    failed_check: Option<String>,
-) -> Why {
+fn artifact(gate: Gate, situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
+    let task = situation.task;
+    let next = match opened_by(gate, task) {
+        Some(row) if row.intent != Some(Intent::Submit) => Action::move_to(task.name(), row.to),
+        Some(_) | None => Action::complete(task.name()),
+    };
     match gate.check(situation.body) {
         Ok(()) => Why::waits(Reason::Written(gate), next),
         Err(problem) => {
@@ -242,7 +252,7 @@ fn artifact(
             let reason = Reason::Unwritten {
                 gate,
                 problem,
-                failed_check,
+                failed_check: failed_check(gate, task, around),
             };
             Why::missing(reason, next)
         }
@@ -250,17 +260,15 @@ fn artifact(
 }
 
 /// What an agent has to write before its task moves on.
-fn owed(situation: Situation<'_>, around: &Surroundings<'_>) -> Owed {
-    let task = situation.task;
-    if task.status == Status::Planning {
-        Owed::Plan
-    } else if task.status == Status::AgentReview {
+fn owed(gate: Gate, situation: Situation<'_>, around: &Surroundings<'_>) -> Owed {
+    if gate.verdict().is_some() {
         Owed::Verdict {
             round: round(situation, around),
         }
     } else {
-        Owed::Handoff {
-            failed_check: around.failed_check.clone(),
+        Owed::Artifact {
+            gate,
+            failed_check: failed_check(gate, situation.task, around),
         }
     }
 }
