@@ -136,7 +136,7 @@ pub fn none_installed() -> Error {
         .collect();
     err!(
         Failed,
-        "no agent is installed: there is none of {}",
+        "no agent is installed: none of {} was found",
         names.join(", ")
     )
     .hint(format!(

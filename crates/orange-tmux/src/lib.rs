@@ -255,7 +255,7 @@ fn is_id(sigil: char, id: &str) -> bool {
 }
 
 fn check_id(sigil: char, id: &str) -> Result<()> {
-    let not_one = || err!(Damaged, "`{id}` was recorded as an id of tmux, and is none");
+    let not_one = || err!(Damaged, "the recorded tmux id `{id}` is invalid");
     is_id(sigil, id).then_some(()).ok_or_else(not_one)
 }
 

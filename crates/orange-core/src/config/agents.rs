@@ -115,7 +115,7 @@ pub fn no_harness<'a>(name: &str, own: impl Iterator<Item = &'a str> + Clone) ->
 pub(super) fn own_name(key: &str) -> Result<String, String> {
     match key.strip_prefix("harness.").unwrap_or(key) {
         "NAME" => Err(": write a name of your own for NAME, such as harness.mine".to_owned()),
-        NONE => Err("cannot be defined: none stands for no agent at all".to_owned()),
+        NONE => Err("cannot be defined: \"none\" means no agent".to_owned()),
         name => Ok(name.to_owned()),
     }
 }

@@ -7,7 +7,7 @@ use crate::yaml::Node;
 
 pub(super) const PRICES_START: &str = "prices.";
 
-/// More is a slip, not a price.
+/// The highest price that is accepted; a higher one is taken for a typing error.
 const MOST: f64 = 1_000_000.0;
 
 pub(super) fn say(config: &mut Config, key: &str, node: &Node) -> Result<(), String> {

@@ -100,7 +100,7 @@ fn harnesses_are_those_that_there_are() {
         ),
         (
             "harness:\n  none: x\n",
-            "harness.none cannot be defined: none stands for no agent at all",
+            "harness.none cannot be defined: \"none\" means no agent",
         ),
         (
             "harness:\n  mine: {command: x, like: claud}\n",

@@ -33,7 +33,7 @@ pub(crate) fn tell_of_runs(call: &Call, task: &Task, history: &History) {
                 tell(call, task, budget);
             }
         }
-        Err(error) => tracing::warn!(%error, "nobody knows what of the budgets is spent"),
+        Err(error) => tracing::warn!(%error, "what is spent of the budgets cannot be read"),
     }
 }
 

@@ -29,6 +29,6 @@ pub(super) fn warn_at_end(call: &Call, task: &Task) {
         execution::execution(call, task).and_then(|execution| budget::of_both(call, &execution));
     match looked {
         Ok(budgets) => warn(call, task, &budgets),
-        Err(error) => tracing::warn!(%error, "nobody knows what of the budgets is spent"),
+        Err(error) => tracing::warn!(%error, "what is spent of the budgets cannot be read"),
     }
 }

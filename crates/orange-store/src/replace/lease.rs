@@ -46,7 +46,7 @@ pub(super) struct Claim<'a> {
 enum Proof {
     /// The kernel lets a writer's open wait until we let go.
     Lease,
-    /// No lease to be had here: all we can do is notice a write afterwards.
+    /// The file system gives no leases, so a write can only be noticed afterwards.
     Stamp(Stamp),
 }
 

@@ -96,13 +96,13 @@ pub(crate) struct SignalArgs {
     /// What kind of failure a turn-failed is: rate_limit, server_error, authentication_failed, billing_error …
     #[arg(long, value_name = "KIND", conflicts_with = "from")]
     error: Option<String>,
-    /// When the usage limit ends that a turn-failed tells of, such as 2026-11-15T14:05:00Z
+    /// When the usage limit ends (with turn-failed), such as 2026-11-15T14:05:00Z
     #[arg(long, value_name = "TIME", conflicts_with = "from")]
     until: Option<Timestamp>,
     /// Wait until a person answers what is asked, and print the answer as JSON; ends without one when it is over
     #[arg(long)]
     wait: bool,
-    /// What it asked was answered where it asked
+    /// The question was answered in the agent's own window
     #[arg(long, conflicts_with = "wait")]
     answered: bool,
     /// The run (default: the one in ORANGE_RUN_ID)

@@ -18,7 +18,7 @@ Examples:
   orange completions fish | source              in ~/.config/fish/config.fish
   orange completions bash > ~/.local/share/bash-completion/completions/orange")]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// The shell that the script is for
     shell: Shell,
 }
 

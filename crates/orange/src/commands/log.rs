@@ -44,7 +44,7 @@ pub(crate) struct LogArgs {
     /// Only about this task (the same as --task)
     #[arg(add = tasks(Wanted::Open), conflicts_with = "task")]
     id: Option<String>,
-    /// So many lines, the newest (default: 50)
+    /// Print the newest N lines (default: 50)
     #[arg(long, short = 'n', value_name = "N")]
     lines: Option<usize>,
     /// Only this level and worse
@@ -62,7 +62,7 @@ pub(crate) struct LogArgs {
     /// Only since then: 30m, 8h, or 2026-11-15, "2026-11-15 03:00"
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<Since>,
-    /// Go on with what comes
+    /// Print new lines as they are written
     #[arg(long, short)]
     follow: bool,
 }

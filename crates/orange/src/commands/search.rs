@@ -42,7 +42,7 @@ pub(crate) struct SearchArgs {
     /// Tasks of every project
     #[arg(long, conflicts_with = "project")]
     all_projects: bool,
-    /// At most so many
+    /// List at most N tasks
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one)]
     limit: usize,
 }

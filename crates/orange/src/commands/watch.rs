@@ -36,7 +36,7 @@ Examples:
   orange watch --once                 one look, then end
   orange watch --json                 one JSON object a line")]
 pub(crate) struct WatchArgs {
-    /// Look once and end
+    /// Check once and exit
     #[arg(long)]
     once: bool,
 }

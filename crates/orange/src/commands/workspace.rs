@@ -35,7 +35,7 @@ pub(crate) enum WorkspaceCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// So many (default: the whole pool)
+    /// How many slots there should be (default: the whole pool)
     count: Option<u32>,
     /// The project (default: the one you are in)
     #[arg(long, value_name = "NAME", add = projects())]

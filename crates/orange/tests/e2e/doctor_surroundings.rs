@@ -136,7 +136,7 @@ fn a_lock_of_a_killed_git_is_named_with_its_age_and_not_touched() {
     for arguments in [&["doctor"][..], &["doctor", "--repair"]] {
         env.orange(arguments)
             .fails_with(1)
-            .says("is a lock that some git left 3 hours ago")
+            .says("is a lock that a git process left 3 hours ago")
             .says(how);
     }
     assert!(lock.exists());

@@ -105,7 +105,7 @@ fn without_any_a_new_task_is_refused_and_told_what_to_install() {
     let env = without_agents();
     env.say(&["new", "Add a login form"])
         .fails_with(1)
-        .says("no agent is installed: there is none of claude, codex, opencode, pi, gemini")
+        .says("no agent is installed: none of claude, codex, opencode, pi, gemini was found")
         .says("install one of claude (")
         .says("`--harness none` starts no agent, `--harness sim` a scripted one")
         .says("nothing was created");

@@ -83,7 +83,7 @@ fn check_locks(common: &Path, report: &mut Report) {
         let old = locks::age_in_words(age);
         report.by_hand(
             path.display().to_string(),
-            format!("is a lock that some git left {old} ago; others wait for it in vain"),
+            format!("is a lock that a git process left {old} ago; other git commands wait for it"),
             "if no git is at work there, delete that file",
         );
     }

@@ -80,7 +80,7 @@ fn check_dead_run(call: &Call, run: &RunFolder, report: &mut Report) {
         });
     };
     let (role, folder) = (spec.role, spec.folder);
-    let problem = format!("the {role} of {folder} ended and nobody has seen to it");
+    let problem = format!("the {role} of {folder} ended and has not been processed");
     let how = text!("applies the exit rules, as {} does", Action::watch());
     report.repair(subject, problem, how, || {
         let tx = tx::lock_task(call, call.store.place(&folder))?;

@@ -70,7 +70,7 @@ pub(crate) struct AnswerArgs {
     /// Refuse it
     #[arg(long)]
     deny: bool,
-    /// What it is told with a no
+    /// The reason for the refusal, which the agent is told
     #[arg(
         long,
         value_name = "TEXT",
@@ -79,7 +79,7 @@ pub(crate) struct AnswerArgs {
         allow_hyphen_values = true
     )]
     message: Option<String>,
-    /// The question that is meant, by its name
+    /// The name of the question to answer
     #[arg(long, value_name = "ID")]
     question: Option<String>,
 }

@@ -28,7 +28,7 @@ pub(crate) struct CancelArgs {
     /// The task (default: the one you are in); may be given more than once
     #[arg(add = tasks(Wanted::Open))]
     id: Vec<String>,
-    /// Its open children too
+    /// Also cancel its open children
     #[arg(long, conflicts_with = "keep_children")]
     with_children: bool,
     /// Leave its open children as they are

@@ -111,7 +111,7 @@ struct Options {
     /// A task that must be over first; may be given more than once
     #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     blocked_by: Vec<String>,
-    /// A task that has to do with it; may be given more than once
+    /// A related task; may be given more than once
     #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     related_to: Vec<String>,
     /// The task this one is a part of

@@ -20,10 +20,10 @@ pub(crate) struct DepsArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
-    /// What it waits for, what that waits for, and so on
+    /// Show what it waits for as a tree, with what that waits for in turn
     #[arg(long, conflicts_with = "graph")]
     tree: bool,
-    /// Everything connected with it, as a Mermaid diagram
+    /// Print everything connected with it as a Mermaid diagram
     #[arg(long)]
     graph: bool,
 }

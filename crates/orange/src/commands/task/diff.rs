@@ -44,7 +44,7 @@ pub(crate) struct DiffArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
-    /// A line for every file instead of what changed in it
+    /// Print one line for each file instead of its changes
     #[arg(long)]
     stat: bool,
     /// Only this file, folder or pattern, from the root of the repository; may be given more than once
@@ -52,7 +52,7 @@ pub(crate) struct DiffArgs {
     files: Vec<OsString>,
     #[command(flatten)]
     part: Part,
-    /// Straight to the terminal
+    /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
 }
@@ -61,16 +61,16 @@ pub(crate) struct DiffArgs {
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct Part {
-    /// What came since you were last shown all of it; all of it, if you never were
+    /// Show what changed since you were last shown all changes; all changes if you never were
     #[arg(long)]
     since_seen: bool,
-    /// What came since its agent was last told what to do
+    /// Show what changed since the agent's last turn began
     #[arg(long)]
     last_turn: bool,
-    /// What came after the last review
+    /// Show what changed after the last review
     #[arg(long)]
     since_review: bool,
-    /// What is not committed in its worktree, files that git does not know included
+    /// Show uncommitted changes in the worktree, including untracked files
     #[arg(long)]
     uncommitted: bool,
 }

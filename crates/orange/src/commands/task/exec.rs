@@ -38,7 +38,7 @@ pub(crate) fn run(session: &Session, args: &ExecArgs) -> Result<()> {
 /// The task and its worktree, for a command whose output is somebody else's.
 pub(super) fn worktree(session: &Session, id: Option<&str>, verb: &str) -> Result<(Task, PathBuf)> {
     if session.json {
-        return Err(err!(Usage, "`task {verb}` has nothing to say in JSON")
+        return Err(err!(Usage, "`task {verb}` has no JSON output")
             .hint("leave --json out; a command that is to get it needs it behind `--`"));
     }
     let task = session.view(id)?.task;

@@ -86,7 +86,7 @@ pub(crate) struct ListArgs {
     /// Words anywhere in the task, as in `orange search`; or any text in summary, branch, key, id or tags
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
-    /// At most so many
+    /// List at most N tasks
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
 }

@@ -30,13 +30,13 @@ pub(crate) struct MergeArgs {
     /// The message of the new commit, instead of one made from the task
     #[arg(long, value_name = "TEXT", value_parser = read_message)]
     message: Option<String>,
-    /// Merge here alone; the remote is not asked
+    /// Merge locally; do not contact the remote
     #[arg(long, conflicts_with = "push")]
     no_push: bool,
     /// Push, whatever `merge.push` in config.yaml says
     #[arg(long)]
     push: bool,
-    /// Unreviewed, with commits since the review, with a check that failed, with work that is not committed: merge anyway
+    /// Merge although it is unreviewed, has changed since the review, failed its check or has uncommitted work
     #[arg(long)]
     force: bool,
 }

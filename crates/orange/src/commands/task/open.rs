@@ -25,7 +25,7 @@ pub(crate) struct OpenArgs {
     /// The editor to open it with
     #[arg(long, value_name = "COMMAND")]
     with: Option<OsString>,
-    /// This file of it, from its root
+    /// Open this file; the path starts at the worktree's root
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
     /// The line at which the file is shown, counted from 1

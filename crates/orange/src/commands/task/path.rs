@@ -17,7 +17,7 @@ pub(crate) struct PathArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Open))]
     id: Option<String>,
-    /// The task's own folder, where TASK.md lies
+    /// Print the task's own folder instead, where TASK.md is
     #[arg(long)]
     task: bool,
 }

@@ -54,10 +54,10 @@ pub(crate) struct PeekArgs {
     /// The last N lines (default: 20); with --screen, so many lines above the visible screen too
     #[arg(long, value_name = "N")]
     lines: Option<u32>,
-    /// The whole window as it is drawn
+    /// Show the whole screen as it is drawn
     #[arg(long)]
     screen: bool,
-    /// Go on showing it until the agent ends
+    /// Show changes until the agent ends
     #[arg(long, short)]
     follow: bool,
 }

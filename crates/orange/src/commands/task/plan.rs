@@ -38,7 +38,7 @@ pub(crate) struct ShowArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Phased))]
     id: Option<String>,
-    /// As plan.yaml
+    /// Print the plan as plan.yaml
     #[arg(long, conflicts_with = "json")]
     yaml: bool,
 }

@@ -20,10 +20,10 @@ pub(crate) struct ResumeArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Said(Trigger::RESUME)))]
     id: Option<String>,
-    /// This phase alone; then it is paused
+    /// Run only this phase, then pause the task
     #[arg(long, value_name = "PHASE", add = phases())]
     phase: Option<String>,
-    /// In spite of `agents.limit`, and of a budget that is spent, until it ends or is paused
+    /// Ignore `agents.limit` and a spent budget until the execution ends or is paused
     #[arg(long)]
     force: bool,
 }

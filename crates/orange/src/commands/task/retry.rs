@@ -19,7 +19,7 @@ pub(crate) struct RetryArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Said(Trigger::RETRY)))]
     id: Option<String>,
-    /// In spite of `agents.limit`, and of a budget that is spent
+    /// Ignore `agents.limit` and a spent budget
     #[arg(long)]
     force: bool,
 }

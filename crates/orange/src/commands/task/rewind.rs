@@ -30,7 +30,7 @@ pub(crate) struct RewindArgs {
     /// The phase
     #[arg(long, value_name = "PHASE", add = phases())]
     to: String,
-    /// To where the phase began, without anything that it did
+    /// Go back to where the phase began, without any of its work
     #[arg(long)]
     before: bool,
 }

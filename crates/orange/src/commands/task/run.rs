@@ -40,19 +40,19 @@ pub(crate) struct RunArgs {
     /// The task (default: the one you are in)
     #[arg(value_name = "TASK", add = tasks(Wanted::Runnable))]
     id: Option<String>,
-    /// This phase alone; then it is paused
+    /// Run only this phase, then pause the task
     #[arg(long, value_name = "PHASE", add = phases())]
     phase: Option<String>,
     /// Show the plan and the first prompt, and start nothing
     #[arg(long)]
     dry_run: bool,
-    /// In spite of open dependencies, of `agents.limit`, and of a budget that is spent
+    /// Ignore open dependencies, `agents.limit` and a spent budget
     #[arg(long)]
     force: bool,
-    /// Every task of the active queue that was not started and whose dependencies are over
+    /// Start every task of the active queue that was not started and whose dependencies are over
     #[arg(long, conflicts_with_all = ["id", "phase", "dry_run", "force"])]
     ready: bool,
-    /// With --ready: at most so many
+    /// With --ready: start at most N tasks
     #[arg(long, value_name = "N", conflicts_with = "id")]
     max: Option<usize>,
     /// With --ready: only of this project

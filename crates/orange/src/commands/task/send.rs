@@ -32,7 +32,7 @@ pub(crate) struct SendArgs {
     /// What to say; - is standard input, and after -- it may begin with a hyphen
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// Interrupt its turn for it
+    /// Interrupt the agent's turn to deliver the message
     #[arg(long)]
     interrupt: bool,
     /// worker or reviewer

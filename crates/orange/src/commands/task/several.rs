@@ -17,7 +17,7 @@ pub(super) struct Done {
     pub(super) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) children: Option<Vec<Task>>,
-    /// It is done, but not whole.
+    /// The error of a hook that failed after the task was changed.
     #[serde(skip)]
     pub(super) failure: Option<Error>,
 }

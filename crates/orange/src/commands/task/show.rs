@@ -41,10 +41,10 @@ pub(crate) struct ShowArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
-    /// All of its history, every hook too
+    /// Show the whole history, including every hook
     #[arg(long)]
     history: bool,
-    /// All fields and all of its text, however long
+    /// Show all fields and the whole text, however long
     #[arg(long)]
     full: bool,
     /// Measure what its worktree takes on disk, which may take a while

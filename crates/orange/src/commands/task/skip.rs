@@ -26,7 +26,7 @@ pub(crate) struct SkipArgs {
     /// The phase
     #[arg(value_name = "PHASE", required = true, add = phases())]
     phase: String,
-    /// Why
+    /// Why the phase is skipped
     #[arg(
         long,
         value_name = "TEXT",

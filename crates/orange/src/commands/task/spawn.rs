@@ -30,7 +30,7 @@ pub(crate) struct SpawnArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Pending))]
     id: Option<String>,
-    /// In spite of open dependencies and of `agents.limit`
+    /// Ignore open dependencies and `agents.limit`
     #[arg(long)]
     force: bool,
 }

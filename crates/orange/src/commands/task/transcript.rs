@@ -35,16 +35,16 @@ pub(crate) struct TranscriptArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Of::Phased))]
     id: Option<String>,
-    /// Of this phase
+    /// Show a transcript of this phase
     #[arg(long, value_name = "PHASE", add = phases())]
     phase: Option<String>,
-    /// Of this iteration; they are counted in each phase
+    /// Show a transcript of this iteration, counted within its phase
     #[arg(long, value_name = "N")]
     iteration: Option<u32>,
-    /// Which there are
+    /// List the transcripts
     #[arg(long, conflicts_with = "follow")]
     list: bool,
-    /// Go on showing it while the task is executed
+    /// Print what is said while the task is executed
     #[arg(long, short)]
     follow: bool,
 }

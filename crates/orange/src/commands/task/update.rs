@@ -56,7 +56,7 @@ pub(crate) struct UpdateArgs {
     /// No longer wait for this task
     #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     remove_blocker: Vec<String>,
-    /// A task that has to do with it
+    /// Add a related task
     #[arg(long, value_name = "TASK", value_delimiter = ',', add = tasks(Wanted::Open))]
     add_related: Vec<String>,
     /// Remove a related task

@@ -34,7 +34,7 @@ pub(crate) struct Words {
     /// The branch, whatever it looks like; then all words are the summary
     #[arg(long, value_name = "NAME", add = branches())]
     pub(super) branch: Option<String>,
-    /// What is to be done, if it is a single word like a branch
+    /// The summary, where it is a single word that could be a branch name
     #[arg(long, value_name = "TEXT")]
     pub(super) summary: Option<String>,
 }
