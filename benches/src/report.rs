@@ -265,9 +265,10 @@ const NOTES: &str = "\
   77 calls are the start of any command, 1.2 million are SQLite reading the tables of index.db and of orange.db, without which no
   list is right and a line in a journal could be anybody's. A quarter of its time are page faults, most of them of the program itself.
   In process, where nothing is opened anew, the same change is 1.9 × its floor.
-- *A decision at a gate* (1.7 × a status change with hooks, the goal is 1 ×): it is stored in orange.db, which is a wait for the disk
-  more, before it is journalled with its move as one change. Without that a decision would not outlive a reboot. `orange approve`
-  then looks whether the next phase may start now, as `orange run` does.
+- *A decision at a gate* (1.1 × a status change with hooks, the goal is 1 ×): it waits for the disk as often, five times. One of
+  them is for orange.db, without which a decision would not outlive a reboot; the hook that asks for a look at the queue has none.
+  What is left is reading the plan and its rows, and writing them. `orange approve` then looks whether the next phase may start
+  now, as `orange run` does.
 - *`task cancel`* of a dirty slot (4.2 ×, the goal is 4 ×): the rescue, which is 1.8 × a `git status` by itself, then detach, reset
   and clean, each of which looks at the 50,000 files once more. None of them is left out, because what each finds is what the
   next one relies on.
