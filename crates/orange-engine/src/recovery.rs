@@ -155,10 +155,6 @@ pub(crate) fn finish_marked(call: &Call, place: &Place) -> Result<bool> {
         call.store.unmark(place);
         return Ok(true);
     }
-    let tx = tx::opened(call, place.clone(), lock, false, true)?;
-    if tx.task.is_queued() || tx.asked_for_queue() {
-        // Whoever created it, or brought somebody their turn, may not have lived to say so.
-        call::request_queue_run(call)?;
-    }
+    tx::opened(call, place.clone(), lock, false, true)?;
     Ok(true)
 }

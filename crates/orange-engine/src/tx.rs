@@ -126,6 +126,8 @@ pub(crate) fn opened(
     marked: bool,
 ) -> Result<TaskTx<'_>> {
     home_record::refuse_copy(call)?;
+    // Under the lock it is the mark of somebody who did not come to the end of a change.
+    let was_left = call.store.is_marked(&place);
     let mut snapshot = call.store.read(&place)?;
     // Of what an earlier step left undone the feed may be all, too.
     let untold = snapshot.history.events.last().filter(|_| marked);
@@ -179,6 +181,8 @@ pub(crate) fn opened(
     tx.make_deferred_move()?;
     tx.follow_execution()?;
     tx.index()?;
+    // Whoever queued it, or brought somebody their turn, may not have lived to say so.
+    tx.asks_for_queue |= was_left && (tx.task.is_queued() || tx.asked_for_queue());
     tx.conclude();
     tx.from = tx.task.status;
     Ok(tx)

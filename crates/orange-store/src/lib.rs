@@ -264,6 +264,11 @@ impl Store {
         })
     }
 
+    /// Whether somebody listed a task and did not take it off again.
+    pub fn is_marked(&self, place: &Place) -> bool {
+        self.in_flight().join(mark_name(place)).exists()
+    }
+
     /// Takes a task off that list. Not synced: a mark too many costs one look.
     pub fn unmark(&self, place: &Place) {
         let _ = fs::remove_file(self.in_flight().join(mark_name(place)));

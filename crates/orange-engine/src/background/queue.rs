@@ -61,7 +61,7 @@ pub fn queue_news(call: &Call, made_room: bool) -> Option<Text> {
     if call.caller != Caller::Human {
         return None;
     }
-    let starts = call.store.home().join(WANTED).exists();
+    let starts = is_wanted(call);
     // Whoever starts them will not while settings are wrong.
     if !starts && !made_room || settings::has_lenient_config(call) {
         return None;

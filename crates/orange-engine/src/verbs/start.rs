@@ -108,8 +108,14 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
             let why = spoken(call, &error);
             match why_not_now(call, &call.store.survey(&place.folder()).task)? {
                 Some(_) => queue(call, place, why),
-                // A person's consent, say, which no other task gives up.
-                None => put_in_queue(call, place, why),
+                // A person's consent, say. What was asked for above may have been looked at before it stood in the queue.
+                None => {
+                    let queued = put_in_queue(call, place, why)?;
+                    if call.caller != Caller::Engine {
+                        call::request_queue_run(call)?;
+                    }
+                    Ok(queued)
+                }
             }
         }
         Err(error) => Err(error),
