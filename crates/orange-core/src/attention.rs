@@ -5,6 +5,7 @@ use crate::history::{Event, EventType, History, HookOutcome};
 use crate::naming::counted;
 use crate::reconcile::begins_anew;
 use crate::runs::{Ending, State};
+use crate::task::Field;
 use crate::timeline::hooks;
 use crate::workflow::Role;
 use crate::{Action, TaskName};
@@ -108,6 +109,11 @@ fn answered(event: &Event, later: &[Event]) -> bool {
         }
         let respawned = next.kind == EventType::AgentSpawned
             && event.role().is_none_or(|role| next.role() == Some(role));
+        // A task that is not to start by itself any more, or anew, waits for nothing that was said of it before.
+        let is_asked_anew = event.kind == EventType::AttentionRaised
+            && event.run().is_none()
+            && event.kept().is_none()
+            && next.fields.contains_key(Field::QueuedAt.name());
         let heard = event.kind == EventType::AttentionRaised
             && matches!(
                 next.kind,
@@ -119,7 +125,7 @@ fn answered(event: &Event, later: &[Event]) -> bool {
                 let of_run = told.run.is_some() && told.run == event.run();
                 of_run && told.state.is_some_and(|state| GOES_ON.contains(&state))
             });
-        respawned || heard || goes_on
+        respawned || heard || goes_on || is_asked_anew
     })
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod spec;
 use crate::budget;
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
+use crate::settings;
 use crate::store::Place;
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
@@ -88,15 +89,15 @@ fn lost_plan(task: &Task) -> Error {
 
 /// Why a budget keeps a task from starting by itself. One whose last phase was approved has nothing left that costs anything.
 pub(crate) fn why_over_budget(call: &Call, task: &Task) -> Result<Option<String>> {
-    match takes_no_turn(call, task)? {
-        true => Ok(None),
-        false => budget::why_not_start(call, task),
+    match budget::why_not_start(call, task)? {
+        Some(_) if takes_no_turn(call, task)? => Ok(None),
+        why => Ok(why),
     }
 }
 
 /// Why a phased task does not go on although it is asked for: its own budget is spent, which only a person changes.
 pub(crate) fn own_budget_spent(call: &Call, task: &Task) -> Result<Option<String>> {
-    if !task.has_plan() {
+    if !task.has_plan() || settings::config(call)?.budget.task.is_none() {
         return Ok(None);
     }
     let execution = execution(call, task)?;

@@ -14,7 +14,7 @@ use crate::verbs::change::{self, Change, Changed};
 use crate::views::list;
 use crate::{access, execution, facts, settings, started_by, tx};
 use orange_core::attention;
-use orange_core::history::Event;
+use orange_core::history::History;
 use orange_core::history::payload::AttentionNote;
 use orange_core::id::Key;
 use orange_core::machine::{self, Facts, Move, Situation};
@@ -271,22 +271,27 @@ fn put_in_queue(call: &Call, place: Place, why: String) -> Result<StartOutcome> 
     {
         task = waiting;
     }
-    if let Some(spent) = execution::own_budget_spent(call, &task)? {
-        task = raise_spent_budget(call, place, spent)?;
-    }
+    raise_spent_budget(call, place, &task)?;
     Ok(StartOutcome::Queued(Box::new(task), why))
 }
 
 /// A task waits for its own budget for ever: a person is asked to look at it, once.
-fn raise_spent_budget(call: &Call, place: Place, spent: String) -> Result<Task> {
-    let tx = tx::lock_task(call, place)?;
-    let is_raised = |event: &Event| event.reason.as_ref() == Some(&spent);
-    let event = if attention::raised(tx.history()).is_some_and(is_raised) {
-        None
-    } else {
-        Some(attention_event(call, AttentionNote::default(), spent))
+fn raise_spent_budget(call: &Call, place: Place, task: &Task) -> Result<()> {
+    let wanted = |task: &Task, history: &History| -> Result<Option<String>> {
+        let spent = execution::own_budget_spent(call, task)?.filter(|_| task.is_queued());
+        let raised = attention::raised(history).and_then(|event| event.reason.as_ref());
+        Ok(spent.filter(|spent| raised != Some(spent)))
     };
-    Ok(tx.commit(Vec::from_iter(event))?.task)
+    if execution::own_budget_spent(call, task)?.is_none()
+        || wanted(task, &place.history()?)?.is_none()
+    {
+        return Ok(());
+    }
+    let tx = tx::lock_task(call, place)?;
+    // Somebody may have let it go on meanwhile.
+    let event = wanted(&tx.task, tx.history())?;
+    let event = event.map(|spent| attention_event(call, AttentionNote::default(), spent));
+    tx.commit(Vec::from_iter(event)).map(drop)
 }
 
 fn ask(tx: TaskTx<'_>, why: Option<&str>) -> Result<Task> {
@@ -417,6 +422,7 @@ pub(crate) fn start_each(
             break;
         }
         if why_not_now(call, &task)?.is_some() {
+            raise_spent_budget(call, place, &task)?;
             continue;
         }
         if logged_out.has_harness_of(call, &task)? {

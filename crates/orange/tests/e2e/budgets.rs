@@ -1,6 +1,7 @@
 //! Budgets and `orange cost`, with scripted agents: a task pauses before the next turn, a person lets it go on, and nothing that
 //! was spent is forgotten.
 
+use crate::agent_models::with_clis;
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::phased_kills::executors_die;
@@ -84,6 +85,12 @@ fn a_task_pauses_where_its_budget_is_spent_and_goes_on_when_a_person_says_so() {
         .says("its budget of $0.50 is spent ($0.60)\n")
         .says(&format!("orange run {} --force", task.key));
     assert_eq!(env.count(&task, "attention.raised"), 1);
+    // Who takes it back is not asked any more; who asks for it again is.
+    env.orange(["pause", &task.key]).ok();
+    let withdrawn = env.orange(["inbox"]).ok();
+    withdrawn.silent_about("needs attention");
+    env.orange(["run", &task.key]).ok();
+    assert_eq!(env.count(&task, "attention.raised"), 2);
     env.orange(["run", &task.key, "--force"]).ok();
     env.until_status(&task, "completed");
     assert_eq!(turns(&env), 3);
@@ -257,6 +264,27 @@ fn the_approval_of_the_last_phase_completes_a_task_whose_budget_is_spent() {
 }
 
 #[test]
+fn the_approval_of_another_phase_leaves_the_task_in_the_inbox() {
+    let env = Agents::configured("budget:\n  task: 0.1\n");
+    let spends =
+        "executor:\n  - use: {input: 1000, output: 100, cost: 0.2}\n  - answer: complete\n";
+    let task = phased(&env, "small", spends, &["--gate", "implement=human"]);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "blocked");
+    env.orange(["approve", &task.key])
+        .ok()
+        .says("its budget of $0.10 is spent");
+    env.until("its person is asked", || {
+        env.count(&task, "attention.raised") == 1
+    });
+    env.orange(["inbox"])
+        .ok()
+        .says("its budget of $0.10 is spent ($0.20)");
+    env.look();
+    assert_eq!(env.count(&task, "attention.raised"), 1);
+}
+
+#[test]
 fn a_price_that_is_set_later_counts_in_lists_too() {
     let env = Agents::new();
     let script = "\
@@ -298,4 +326,25 @@ executor:
         .ok()
         .says("TASK-001: completed → planned")
         .says("is queued: the month's budget of $1.00 is spent");
+}
+
+#[test]
+fn a_price_counts_for_listed_interactive_tasks_as_it_does_when_one_is_shown() {
+    let env = with_clis("");
+    let task = env.create(["Price it", "--harness", "claude", "--model", "sim-1"]);
+    let used = r#"{"input": 2000000, "output": 200000}"#;
+    fs::write(env.run_folder(&task, "worker").join("usage.json"), used).unwrap();
+    let figure_is = |figure: &str| {
+        for command in [&["cost"][..], &["show", &task.key], &["ls", "--all"]] {
+            env.orange(command).ok().says(figure).silent_about("≥");
+        }
+    };
+    let price = |price: &str| env.orange(["config", "set", "prices.sim-1", price]).ok();
+    // While it runs, and when it is over.
+    price("{input: 3, output: 15}");
+    figure_is("$9.00");
+    env.orange(["cancel", &task.key, "--yes"]).ok();
+    figure_is("$9.00");
+    price("{input: 6, output: 15}");
+    figure_is("$15.00");
 }
