@@ -104,7 +104,9 @@ fn on_behalf(call: &Call, person: PersonEnvironment) -> Call {
     let mut this = call.clone();
     let settings = &mut this.settings;
     settings.search_path = person.get("PATH").map(Into::into);
-    settings.user_home = person.get("HOME").map(PathBuf::from);
+    let home = person.get("HOME").map(PathBuf::from);
+    let account = || person_environment::minimal(None);
+    settings.user_home = home.or_else(|| account().get("HOME").map(PathBuf::from));
     if matches!(call.caller, Caller::Agent { .. }) {
         // An errand has what its run was started with, which may be newer.
         settings.environment = crate::harness::environment::of_agents(person.readable());
