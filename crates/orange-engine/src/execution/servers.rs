@@ -10,7 +10,7 @@ use crate::settings::harness::{find_harness, worker_of};
 use crate::workspaces::consents;
 use orange_core::config::server_in_words;
 use orange_core::task::Task;
-use orange_core::work::plan::{McpServer, Plan, PlannedPhase};
+use orange_core::work::plan::{KNOWN_SERVERS, McpServer, Plan, PlannedPhase};
 use serde::Serialize;
 
 /// An MCP server of a plan that the agents of a phase do not get.
@@ -88,7 +88,7 @@ fn sorted(
             format!("agents of the harness {} get no MCP servers", harness.name)
         } else if server.command.is_empty()
             && server.url.is_none()
-            && let Some(why) = why_not_started(call, task)
+            && let Some(why) = why_not_started(call, task, &server.name)
         {
             why
         } else {
@@ -104,8 +104,13 @@ fn sorted(
     Ok(servers)
 }
 
-/// Why the server that a phase of a plan only names is not started.
-fn why_not_started(call: &Call, task: &Task) -> Option<String> {
+/// Why a server that a phase of a plan only names is not started.
+fn why_not_started(call: &Call, task: &Task, name: &str) -> Option<String> {
+    if !KNOWN_SERVERS.contains(&name) {
+        return Some(
+            "nothing says how it is started: it has neither a command nor a URL".to_owned(),
+        );
+    }
     if !task.requires_ui_testing {
         return Some("the task tests no user interface (--ui-testing)".to_owned());
     }

@@ -34,15 +34,6 @@ pub(super) fn made_folder(parent: impl AsFd, name: &str) -> io::Result<OwnedFd> 
     Ok(openat(&parent, name, FOLDER, Mode::empty())?)
 }
 
-/// A folder in a folder; None where there is none.
-pub(super) fn known_folder(parent: impl AsFd, name: &str) -> io::Result<Option<OwnedFd>> {
-    match openat(&parent, name, FOLDER, Mode::empty()) {
-        Ok(folder) => Ok(Some(folder)),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// The file at these components.
 pub(super) fn open_beneath(root: impl AsFd, parts: &[&str]) -> io::Result<Found> {
     let Some((name, folders)) = parts.split_last() else {

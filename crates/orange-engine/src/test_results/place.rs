@@ -1,7 +1,7 @@
 //! Moves a staged import to its place. Each step finds out whether it was done, so that it can be done again after a kill; the
 //! report comes last, so that it never names what is not there.
 
-use super::beneath::{Found, known_folder, made_folder, open_beneath, open_folder};
+use super::beneath::{Found, made_folder, open_beneath, open_folder};
 use super::{ORIGINAL, REPORT, STAGED, staging};
 use crate::error::{IoContext, Result, err};
 use crate::store::private;
@@ -22,14 +22,13 @@ use std::path::{Path, PathBuf};
 pub(super) struct Plan {
     /// Files that an earlier import brought: they are replaced. Others of the same name are kept.
     pub(super) owned: BTreeSet<String>,
-    /// Files of an earlier import that this one does not replace: they are removed, as the report names them no more.
-    #[serde(default)]
-    pub(super) stale: BTreeSet<String>,
     /// The report in our place is Playwright's own, and is kept.
     pub(super) keeps_original: bool,
 }
 
 const PLAN: &str = "import.json";
+/// As many names as there may be files.
+const LONGEST_PLAN: u64 = 16 * 1024 * 1024;
 
 impl Plan {
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
@@ -45,10 +44,17 @@ impl Plan {
     /// None where there is none.
     fn read(folder: &Path) -> Result<Option<Plan>> {
         let path = folder.join(PLAN);
-        let Some(bytes) = private::unless_gone(fs::read(&path)).doing("read", &path)? else {
-            return Ok(None);
+        let found = open_folder(folder).and_then(|folder| open_beneath(folder, &[PLAN]));
+        let file = match found.doing("read", &path)? {
+            Found::File(file) => file,
+            Found::Nothing => return Ok(None),
+            // An agent could put it there: it is neither followed nor waited for.
+            Found::Other(what) => {
+                let path = path.display();
+                return Err(err!(Storage, "{path} is {what}").hint("delete it"));
+            }
         };
-        let plan = serde_json::from_slice(&bytes).map_err(io::Error::from);
+        let plan = serde_json::from_reader(file.take(LONGEST_PLAN)).map_err(io::Error::from);
         plan.map(Some).doing("read", &path)
     }
 }
@@ -105,9 +111,6 @@ pub(crate) fn place(task: &Path, import: &str) -> Result<()> {
         }
         renamed(from.as_fd(), REPORT, to.as_fd(), REPORT).doing("move", &report)?;
     }
-    for stale in &plan.stale {
-        remove_in(&to, stale).doing("remove", &results.join(stale))?;
-    }
     rustix::fs::fsync(&to)
         .map_err(io::Error::from)
         .doing("sync", &results)?;
@@ -142,23 +145,6 @@ fn move_in(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &str, is_owned: bool)
         }
     }
     renamed(from, name, to, name)
-}
-
-/// Removes a file of the folder, or of one in it; what is not there was removed already.
-fn remove_in(results: impl AsFd, place: &str) -> io::Result<()> {
-    let removed = match place.split_once('/') {
-        Some((kind, name)) => {
-            let Some(folder) = known_folder(&results, kind)? else {
-                return Ok(());
-            };
-            unlinkat(folder, name, AtFlags::empty())
-        }
-        None => unlinkat(&results, place, AtFlags::empty()),
-    };
-    match removed {
-        Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn renamed(from: BorrowedFd<'_>, name: &str, to: BorrowedFd<'_>, new: &str) -> io::Result<()> {

@@ -7,7 +7,6 @@ use crate::error::{Error, IoContext, Result, err};
 use crate::store::private;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use orange_core::Timestamp;
 use orange_core::work::test_results::{
     FOLDER, Figures, FileSource, Form, NamedFile, PAGE, Parsed, SCREENSHOTS, TRACES, read,
 };
@@ -138,7 +137,7 @@ pub(crate) fn stage(
     known: &StoredResults,
 ) -> Result<Staged> {
     let folder = staging(task, import);
-    let staged = try_stage(task, &folder, source, known).and_then(|staged| {
+    let staged = try_stage(&folder, source, known).and_then(|staged| {
         has_room(task, &staged.brings)?;
         Ok(staged)
     });
@@ -148,23 +147,12 @@ pub(crate) fn stage(
     staged
 }
 
-fn try_stage(task: &Path, folder: &Path, source: &Source, known: &StoredResults) -> Result<Staged> {
+fn try_stage(folder: &Path, source: &Source, known: &StoredResults) -> Result<Staged> {
     let (mut parsed, digest) = parse(&source.report)?;
     if source.in_place && parsed.form == Form::Own {
         // It is where it belongs, and so are its files; of those of an earlier import it may name some.
         let missing = missing(source, &parsed.files)?;
         let named: BTreeSet<String> = parsed.files.iter().map(place_of).collect();
-        let stale = stale(task, known, &named)?;
-        if !stale.is_empty() {
-            private::make_folder(folder).doing("create", folder)?;
-            let plan = Plan {
-                owned: BTreeSet::new(),
-                stale,
-                keeps_original: false,
-            };
-            plan.write(folder)?;
-            sync(folder)?;
-        }
         return Ok(Staged {
             figures: parsed.report.figures(),
             digest,
@@ -226,7 +214,6 @@ fn try_stage(task: &Path, folder: &Path, source: &Source, known: &StoredResults)
     }
     let plan = Plan {
         owned: known.owned.clone(),
-        stale: stale(task, known, &brings)?,
         keeps_original: source.in_place && parsed.form == Form::Playwright,
     };
     plan.write(folder)?;
@@ -241,29 +228,6 @@ fn try_stage(task: &Path, folder: &Path, source: &Source, known: &StoredResults)
         brings,
         missing: gone.len(),
     })
-}
-
-/// Files of an earlier import that this one does not replace, and that nobody has changed since.
-fn stale(
-    task: &Path,
-    known: &StoredResults,
-    brings: &BTreeSet<String>,
-) -> Result<BTreeSet<String>> {
-    let root = open_folder(task).doing("open", task)?;
-    let mut stale = BTreeSet::new();
-    for place in known.owned.difference(brings) {
-        let parts: Vec<&str> = [FOLDER].into_iter().chain(place.split('/')).collect();
-        let path = || task.join(FOLDER).join(place);
-        let Found::File(file) = open_beneath(&root, &parts).doing("read", &path())? else {
-            continue;
-        };
-        let about = file.metadata().doing("read", &path())?;
-        let changed = Timestamp::try_from(about.modified().doing("read", &path())?);
-        if changed.is_ok_and(|changed| changed.as_millisecond() <= known.at.as_millisecond()) {
-            stale.insert(place.clone());
-        }
-    }
-    Ok(stale)
 }
 
 /// Refuses what could not be moved to its place.

@@ -17,7 +17,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 fn import(home: &TestHome, task: &TestTask, path: &Path) -> Outcome<Imported> {
     home.call(Caller::Human, |call| {
@@ -101,47 +101,33 @@ fn what_lies_in_place_of_the_report_is_not_waited_for_and_not_followed() {
     assert_eq!(show(&home, &task).value()["screenshot_files"], json!([]));
 }
 
+/// Agents put their pictures where those of imports are: none of them is taken away, whoever brought it.
 #[test]
-fn an_import_removes_what_an_older_one_brought() {
+fn an_import_replaces_its_own_files_and_removes_none() {
     let home = TestHome::new();
     let task = home.create("login");
-    let first = run(&home, "first", &["a.png", "b.png", "c.png"], Some("t.zip"));
-    fs::write(first.join("index.html"), "first").unwrap();
+    let first = run(&home, "first", &["a.png", "b.png"], Some("t.zip"));
     import(&home, &task, &first).ok();
-    assert_eq!(
-        names_in(&results(&task)),
-        ["index.html", "report.json", "screenshots", "traces"]
-    );
     let screenshots = results(&task).join("screenshots");
     fs::write(screenshots.join("mine.png"), "mine").unwrap();
-    // Somebody took another picture of that name.
-    let later = fs::File::create(screenshots.join("c.png")).unwrap();
-    later
-        .set_modified(SystemTime::now() + Duration::from_secs(60))
-        .unwrap();
-    let second = run(&home, "second", &["b.png"], None);
-    import(&home, &task, &second).ok();
-    assert_eq!(
-        names_in(&results(&task)),
-        ["report.json", "screenshots", "traces"]
-    );
-    assert_eq!(names_in(&screenshots), ["b.png", "c.png", "mine.png"]);
+    fs::write(screenshots.join("a.png"), "taken anew").unwrap();
+    import(&home, &task, &run(&home, "second", &["b.png"], None)).ok();
+    assert_eq!(names_in(&screenshots), ["a.png", "b.png", "mine.png"]);
     assert_eq!(fs::read(screenshots.join("b.png")).unwrap(), b"second");
-    assert_eq!(
-        names_in(&results(&task).join("traces")),
-        Vec::<String>::new()
-    );
-
-    // A report that lies in its place already brings nothing, and what it names is nobody's to remove.
-    fs::write(screenshots.join("own.png"), "own").unwrap();
-    let own = json!({"suites": [{"tests": [{"name": "t", "status": "passed", "screenshots": ["own.png"]}]}]});
+    // A report in its place may name what is its own and what is not.
+    let own = json!({"suites": [{"tests": [{"name": "t", "status": "passed", "screenshots": ["mine.png"]}]}]});
     let report = results(&task).join("report.json");
     fs::write(&report, own.to_string()).unwrap();
     import(&home, &task, &report).ok();
-    assert_eq!(names_in(&screenshots), ["c.png", "mine.png", "own.png"]);
-    assert_eq!(fs::read_to_string(&report).unwrap(), own.to_string());
-    import(&home, &task, &run(&home, "third", &[], None)).ok();
-    assert_eq!(names_in(&screenshots), ["c.png", "mine.png", "own.png"]);
+    import(&home, &task, &run(&home, "third", &["mine.png"], None)).ok();
+    assert_eq!(
+        fs::read(screenshots.join("mine-earlier.png")).unwrap(),
+        b"mine"
+    );
+    assert_eq!(
+        names_in(&screenshots),
+        ["a.png", "b.png", "mine-earlier.png", "mine.png"]
+    );
     assert_eq!(home.problems(), Vec::<String>::new());
 }
 
@@ -252,7 +238,7 @@ fn a_server_that_nobody_starts_is_listed() {
         })
     };
     let left_out = |task: &TestTask| {
-        let text = "task_id: x\nweight: trivial\ngenerated_at: 2026-01-10T10:30:00Z\nphases:\n  - name: docs\n    mcp_servers: [playwright]\n";
+        let text = "task_id: x\nweight: trivial\ngenerated_at: 2026-01-10T10:30:00Z\nphases:\n  - name: docs\n    mcp_servers: [playwright, other]\n";
         let shown = home.call(Caller::Human, |call| {
             let _ = plan::edit(call, task.place.clone(), text)?;
             let shown = plan::show(call, task.place.clone())?;
@@ -266,7 +252,9 @@ fn a_server_that_nobody_starts_is_listed() {
     };
     let without = left_out(&phased("export", false));
     assert!(
-        matches!(&without[..], [why] if why.contains("tests no user interface")),
+        matches!(&without[..], [playwright, other]
+            if playwright.contains("tests no user interface")
+                && other.contains("nothing says how it is started")),
         "{without:?}"
     );
     let with = phased("form", true);

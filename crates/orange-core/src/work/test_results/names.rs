@@ -5,6 +5,8 @@ use crate::naming::cut_at;
 
 /// What file systems take at most.
 pub const LONGEST: usize = 255;
+/// What systems open at most.
+const LONGEST_PATH: usize = 4096;
 
 /// So much of a name that is made up here is kept.
 const LONGEST_MADE_UP: usize = 120;
@@ -30,6 +32,9 @@ pub fn check_name(name: &str) -> Result<(), BadName> {
 /// Checks the path of a file, as the machine that ran the tests had it.
 pub fn check_path(path: &str) -> Result<(), BadName> {
     check_text(path)?;
+    if path.len() > LONGEST_PATH {
+        return Err("it is longer than 4096 bytes");
+    }
     let mut parts = path.split(['/', '\\']);
     if parts.clone().any(|part| part == "..") {
         return Err("it leads out of its folder");

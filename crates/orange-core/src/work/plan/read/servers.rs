@@ -1,8 +1,8 @@
 //! Reads the MCP servers of a phase: names, or a mapping of names to how each is started.
 
 use super::fields::{Fields, Reader};
-use super::values::{check_name, command_of, env_of, is_empty, texts_of, url_of};
-use crate::work::plan::{KNOWN_SERVERS, McpServer};
+use super::values::{check_name, command_of, env_of, is_empty, text_of, texts_of};
+use crate::work::plan::McpServer;
 use crate::yaml::Node;
 
 const SERVER_FIELDS: [&str; 5] = ["command", "args", "env", "url", "type"];
@@ -47,10 +47,7 @@ impl Reader<'_> {
             }
             Node::Scalar { .. } | Node::Sequence { .. } => {
                 let names = texts_of(node).and_then(|names| {
-                    names.iter().try_for_each(|name| {
-                        check_name(name)?;
-                        check_known(name)
-                    })?;
+                    names.iter().try_for_each(|name| check_name(name))?;
                     Ok(names)
                 });
                 match names {
@@ -68,9 +65,6 @@ impl Reader<'_> {
         let name = name.to_owned();
         match node {
             node if is_empty(node) => {
-                check_known(&name)
-                    .map_err(|why| self.mistake(path, node.span().start, &why))
-                    .ok()?;
                 return Some(McpServer {
                     name,
                     ..McpServer::default()
@@ -88,22 +82,11 @@ impl Reader<'_> {
             Node::Mapping { .. } => {}
         }
         let fields = Fields::of(self, path, node, &SERVER_FIELDS);
-        let says_how = ["command", "url"]
-            .iter()
-            .any(|name| fields.get(name).is_some());
-        let says_more = ["args", "env"]
-            .iter()
-            .any(|name| fields.get(name).is_some());
-        if !says_how && says_more {
-            self.mistake(path, fields.start, "there is no command for it, and no URL");
-        } else if !says_how && let Err(why) = check_known(&name) {
-            self.mistake(path, fields.start, &why);
-        }
         let mut command = fields
             .optional(self, "command", command_of)
             .unwrap_or_default();
         let arguments = fields.optional(self, "args", texts_of).unwrap_or_default();
-        if says_how && command.is_empty() && !arguments.is_empty() {
+        if command.is_empty() && !arguments.is_empty() {
             self.mistake(
                 &fields.path_of("args"),
                 fields.start,
@@ -111,7 +94,7 @@ impl Reader<'_> {
             );
         }
         command.extend(arguments);
-        let url = fields.optional(self, "url", url_of);
+        let url = fields.optional(self, "url", text_of);
         if url.is_some() && !command.is_empty() {
             self.mistake(
                 path,
@@ -127,15 +110,4 @@ impl Reader<'_> {
             url,
         })
     }
-}
-
-/// A name alone is enough of a server that Orange can start.
-fn check_known(name: &str) -> Result<(), String> {
-    if KNOWN_SERVERS.contains(&name) {
-        return Ok(());
-    }
-    Err(format!(
-        "{name:?} says neither a command nor a url, and Orange knows by its name alone: {}",
-        KNOWN_SERVERS.join(", ")
-    ))
 }

@@ -36,27 +36,10 @@ pub(super) fn command_of(node: &Node) -> Result<Vec<String>, String> {
         Node::Scalar { text, .. } => text.split_whitespace().map(str::to_owned).collect(),
         list => texts_of(list).unwrap_or_default(),
     };
-    let is_program = match node {
-        Node::Sequence { items, .. } => items.first().is_some_and(is_word),
-        one => is_word(one),
-    };
-    if !is_program || words.is_empty() || words.iter().any(|word| word.contains(char::is_control)) {
+    if words.is_empty() || words.iter().any(|word| word.contains(char::is_control)) {
         return Err("must be a command: a list of words, the first one is the program".to_owned());
     }
     Ok(words)
-}
-
-/// No number, no flag, no list.
-fn is_word(node: &Node) -> bool {
-    matches!(node.to_json(), Value::String(_))
-}
-
-pub(super) fn url_of(node: &Node) -> Result<String, String> {
-    let url = text_of(node)?;
-    match url.split_once("://") {
-        Some((scheme, rest)) if !scheme.is_empty() && !rest.is_empty() => Ok(url),
-        _ => Err("must be a URL such as https://example.org/mcp".to_owned()),
-    }
 }
 
 pub(super) fn env_of(node: &Node) -> Result<BTreeMap<String, String>, String> {
