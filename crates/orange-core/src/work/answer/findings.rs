@@ -13,6 +13,8 @@ use std::collections::HashMap;
 const LONGEST_LISTED: usize = 1024;
 /// Of all that are listed in a prompt.
 const LONGEST_LIST: usize = 32 * 1024;
+/// Findings that lie deeper within lists and objects are not looked for: what holds them is one itself.
+const DEEPEST: usize = 20;
 
 /// Where the words of a finding are looked for.
 const TEXTS: [&str; 6] = [
@@ -23,6 +25,8 @@ const TEXTS: [&str; 6] = [
     "summary",
     "detail",
 ];
+/// What says how bad it is where there is no `severity`, if the word is a known one.
+const LEVELS: [&str; 4] = ["level", "priority", "type", "kind"];
 
 choice! {
     /// How bad a finding of a review is.
@@ -57,12 +61,21 @@ impl Severity {
         }
     }
 
-    /// The one that a text begins with: `MAJOR: it loses data`, `[minor] a name`.
+    /// The one that a text begins with: `MAJOR: it loses data`, `[minor] a name`. Of several lines one that is major is enough.
     fn of_beginning(text: &str) -> Option<Severity> {
-        let text = text.trim_start_matches(|c: char| c.is_whitespace() || "[(*_".contains(c));
+        let severities = text.lines().filter_map(Severity::of_line);
+        severities.reduce(|one, other| graver(Some(one), Some(other)))
+    }
+
+    fn of_line(line: &str) -> Option<Severity> {
+        let is_mark = |c: char| c.is_whitespace() || c.is_ascii_digit() || "[(*_-+.)#>".contains(c);
+        let text = line.trim_start_matches(is_mark);
         let end = text.find(|c: char| !c.is_alphabetic())?;
         let (word, rest) = text.split_at(end);
-        let is_label = rest.trim_start().starts_with([':', ']', ')', '*', '_']);
+        let after = rest.trim_start();
+        // `Major - x`, but not `error-prone`.
+        let is_apart = after.len() < rest.len() && after.starts_with(['-', '–', '—']);
+        let is_label = is_apart || after.starts_with([':', ']', ')', '*', '_']);
         Severity::of_word(word).filter(|_| is_label)
     }
 }
@@ -131,6 +144,14 @@ impl NotKept {
         }
     }
 
+    fn add(&mut self, severity: Severity, number: usize) {
+        let known = match severity {
+            Severity::Major => &mut self.major,
+            Severity::Minor => &mut self.minor,
+        };
+        *known = known.saturating_add(number);
+    }
+
     /// `7 more minor findings are not kept`; None: all are.
     pub fn in_words(self, severity: Severity) -> Option<String> {
         let number = self.of_severity(severity);
@@ -156,11 +177,13 @@ pub struct Findings {
 impl Findings {
     /// Those that an answer has at `findings`.
     pub(super) fn read(value: Option<&Value>) -> Findings {
-        let mut all = Vec::new();
+        let mut found = Found::default();
         if let Some(value) = value {
-            read(value, None, &mut all);
+            found.read(value, Place::default());
         }
-        Findings::within_limits(all, NotKept::default())
+        let mut all = found.major;
+        all.append(&mut found.minor);
+        Findings::within_limits(all, found.not_kept)
     }
 
     /// What the answers of several turns found together: the same in the same place counts once, and as major if any turn says so.
@@ -169,8 +192,9 @@ impl Findings {
         let mut places = HashMap::new();
         let mut not_kept = NotKept::default();
         for answer in answers {
-            not_kept.major += answer.not_kept.major;
-            not_kept.minor += answer.not_kept.minor;
+            for severity in Severity::ALL {
+                not_kept.add(*severity, answer.not_kept.of_severity(*severity));
+            }
             for finding in &answer.findings {
                 let same = (&finding.file, finding.line, &finding.text);
                 let place = *places.entry(same).or_insert(all.len());
@@ -189,10 +213,7 @@ impl Findings {
     fn within_limits(mut all: Vec<Finding>, mut not_kept: NotKept) -> Findings {
         all.sort_by_key(|finding| finding.severity != Severity::Major);
         for finding in all.iter().skip(MOST) {
-            match finding.severity {
-                Severity::Major => not_kept.major += 1,
-                Severity::Minor => not_kept.minor += 1,
-            }
+            not_kept.add(finding.severity, 1);
         }
         all.truncate(MOST);
         Findings {
@@ -208,7 +229,8 @@ impl Findings {
 
     /// How many there were, with those that are not kept.
     pub fn count(&self, severity: Severity) -> usize {
-        self.of_severity(severity).count() + self.not_kept.of_severity(severity)
+        let kept = self.of_severity(severity).count();
+        kept.saturating_add(self.not_kept.of_severity(severity))
     }
 }
 
@@ -262,30 +284,239 @@ pub fn shortened(text: &str, longest: usize) -> String {
     format!("{}…", cut_at(text, longest).trim_end())
 }
 
-/// Reads the findings in a value: a list, one finding, or lists by severity. `group`: the severity under which it stands.
-fn read(value: &Value, group: Option<Severity>, found: &mut Vec<Finding>) {
-    match value {
-        Value::Null => {}
-        Value::Array(items) => items.iter().for_each(|item| read(item, group, found)),
-        Value::Object(object) if is_grouped(object) => {
-            for (word, value) in object {
-                // What is not under a severity may be a number of findings, or a remark.
-                let severity = match (Severity::of_word(word), value) {
-                    (None, Value::Array(_) | Value::Object(_)) => Severity::Major,
-                    (None, _) => continue,
-                    (Some(severity), _) => severity,
-                };
-                read(value, Some(severity), found);
+/// Where a value stands, and what that says of the findings in it.
+#[derive(Clone, Copy, Default)]
+struct Place<'p> {
+    /// The severity under which it stands.
+    group: Option<Severity>,
+    file: Option<&'p str>,
+    line: Option<u32>,
+    depth: usize,
+    /// It belongs to a finding: what says nothing itself, as a location does, is none.
+    is_detail: bool,
+}
+
+impl Place<'_> {
+    /// The finding with what it says itself of where it is, or what its place says.
+    fn finding(
+        self,
+        severity: Severity,
+        text: String,
+        file: Option<String>,
+        line: Option<u32>,
+    ) -> Finding {
+        let own_place = file.is_some() || line.is_some();
+        Finding {
+            severity,
+            line: line.or(self.line.filter(|_| !own_place)),
+            file: file.or_else(|| self.file.map(str::to_owned)),
+            text,
+        }
+    }
+}
+
+/// Findings while they are read. No more of them are held than can be kept; the others are counted.
+#[derive(Default)]
+struct Found {
+    major: Vec<Finding>,
+    minor: Vec<Finding>,
+    not_kept: NotKept,
+    count: Count,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Count {
+    all: usize,
+    major: usize,
+    /// Those that are objects, not only words.
+    objects: usize,
+}
+
+impl Found {
+    fn add(&mut self, finding: Finding) {
+        let severity = finding.severity;
+        self.count.all = self.count.all.saturating_add(1);
+        let known = match severity {
+            Severity::Major => {
+                self.count.major = self.count.major.saturating_add(1);
+                &mut self.major
+            }
+            Severity::Minor => &mut self.minor,
+        };
+        if known.len() < MOST {
+            known.push(finding);
+        } else {
+            self.not_kept.add(severity, 1);
+        }
+    }
+
+    /// Reads the findings in a value: a list, one finding, or lists by severity.
+    fn read(&mut self, value: &Value, place: Place) {
+        let inner = value.as_str().and_then(as_json);
+        let value = inner.as_ref().unwrap_or(value);
+        let deeper = Place {
+            depth: place.depth + 1,
+            ..place
+        };
+        match value {
+            Value::Null => {}
+            Value::Array(items) if items.is_empty() => {}
+            Value::Object(object) if object.is_empty() => {}
+            Value::Array(_) | Value::Object(_) if place.depth >= DEEPEST => {
+                let text = in_text(value, LONGEST_TEXT);
+                let finding = |text| place.finding(Severity::Major, text, None, None);
+                text.map(finding).into_iter().for_each(|one| self.add(one));
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.read(item, deeper)),
+            Value::Object(object) if is_grouped(object) => self.read_groups(object, deeper),
+            Value::Object(object) => self.read_object(object, value, deeper),
+            Value::String(_) | Value::Bool(_) | Value::Number(_) => {
+                let label = value.as_str().and_then(Severity::of_beginning);
+                if let Some(text) = in_text(value, LONGEST_TEXT) {
+                    self.add(place.finding(graver(place.group, label), text, None, None));
+                }
             }
         }
-        Value::Object(object) if object.is_empty() => {}
-        Value::Object(object) => found.extend(of_object(object, value, group)),
-        Value::String(text) => match as_json(text) {
-            Some(inner) => read(&inner, group, found),
-            None => found.extend(of_text(value, group)),
-        },
-        Value::Bool(_) | Value::Number(_) => found.extend(of_text(value, group)),
     }
+
+    fn read_groups(&mut self, object: &Map<String, Value>, place: Place) {
+        for (word, value) in object {
+            let group = Severity::of_word(word);
+            let is_scalar = matches!(value, Value::Number(_) | Value::Bool(_));
+            // What is not under a severity may be a number of findings, or a remark.
+            let severity = match (group, value) {
+                (Some(_), _) if is_scalar && place.is_detail => continue,
+                (Some(severity), _) => severity,
+                (None, Value::Array(_) | Value::Object(_)) if place.is_detail => {
+                    place.group.unwrap_or_default()
+                }
+                (None, Value::Array(_) | Value::Object(_)) => Severity::Major,
+                (None, Value::String(text)) if is_worth_reading(text) => Severity::default(),
+                (None, _) => continue,
+            };
+            let within = Place {
+                group: Some(severity),
+                is_detail: place.is_detail && group.is_none(),
+                ..place
+            };
+            self.read(value, within);
+        }
+    }
+
+    /// The finding that an object is, with whatever text there is, and if there is none, the entry itself; and those that lie
+    /// in it. An object that only holds others is none.
+    fn read_object(&mut self, object: &Map<String, Value>, whole: &Value, place: Place) {
+        let text = |name: &str| in_text(member(object, name)?, LONGEST_TEXT);
+        let explicit = member(object, "severity").and_then(Severity::of_value);
+        let level = LEVELS.into_iter().filter_map(|name| {
+            let word = member(object, name)?.as_str()?;
+            Severity::of_word(word)
+        });
+        let own = explicit.or(level.reduce(|one, other| graver(Some(one), Some(other))));
+        let used = TEXTS.into_iter().find(|name| {
+            let is_text = |value: &Value| match value {
+                Value::Array(_) | Value::Object(_) => false,
+                Value::String(text) => explicit.is_some() || as_json(text).is_none(),
+                _ => true,
+            };
+            member(object, name).is_some_and(is_text) && text(name).is_some()
+        });
+        let (file, line) = (text("file"), text("line"));
+        let line = line.and_then(|line| line.parse().ok());
+
+        let is_known = |key: &str| {
+            let mut known = ["severity", "file", "line"].into_iter().chain(used);
+            known.any(|name| key.eq_ignore_ascii_case(name))
+        };
+        let others = object.iter().filter(|(key, _)| !is_known(key));
+        let (mut nested, mut says_more, mut is_flagged) = (Vec::new(), false, false);
+        for (key, value) in others {
+            let group = Severity::of_word(key);
+            let is_major = group == Some(Severity::Major) && explicit.is_none();
+            let is_nested = match value {
+                Value::Object(_) => true,
+                // Numbers of lines are no findings.
+                Value::Array(items) => {
+                    let is_number = |item: &Value| item.is_number() || item.is_boolean();
+                    items.is_empty() || group.is_some() || !items.iter().all(is_number)
+                }
+                Value::String(text) => {
+                    explicit.is_none()
+                        && !text.trim().is_empty()
+                        && (is_major || is_worth_reading(text))
+                }
+                Value::Number(number) => {
+                    is_flagged |= is_major && number.as_f64() != Some(0.0);
+                    false
+                }
+                Value::Bool(is_so) => {
+                    is_flagged |= is_major && *is_so;
+                    false
+                }
+                Value::Null => false,
+            };
+            if is_nested {
+                nested.push((group, value));
+            } else if let Value::String(text) = value {
+                let is_level = LEVELS.iter().any(|name| key.eq_ignore_ascii_case(name));
+                says_more |=
+                    !(text.trim().is_empty() || is_level && Severity::of_word(text).is_some());
+            }
+        }
+
+        let words = used.and_then(text);
+        let label = used.and_then(|name| member(object, name)?.as_str());
+        let label = label.and_then(Severity::of_beginning);
+        let flag = is_flagged.then_some(Severity::Major);
+        let severity = match (explicit, &words) {
+            (Some(own), _) => graver(place.group, Some(own)),
+            (None, Some(_)) => graver(graver(place.group, own).into(), label.or(flag)),
+            // Nobody says how bad it is, nor what.
+            (None, None) => own.or(place.group).unwrap_or(Severity::Major),
+        };
+        let severity = graver(graver(place.group, Some(severity)).into(), flag);
+        let only_holds = words.is_none() && !says_more;
+        let before = self.count;
+        for (group, value) in &nested {
+            let is_part = value.is_object() && !only_holds;
+            let within = Place {
+                group: group.or(own.filter(|_| only_holds)).or(place.group),
+                file: file.as_deref().or(place.file),
+                line: match file {
+                    Some(_) => line,
+                    None => line.or(place.line),
+                },
+                depth: place.depth,
+                is_detail: group.is_none() && (place.is_detail || own.is_some() || is_part),
+            };
+            self.read(value, within);
+        }
+
+        let found_none = self.count.all == before.all;
+        let found_no_major = self.count.major == before.major;
+        let is_finding = if words.is_some() {
+            true
+        } else if own.is_none() && place.is_detail {
+            false
+        } else if says_more {
+            own.is_some() || self.count.objects == before.objects
+        } else {
+            match own.or(place.group) {
+                Some(_) if severity == Severity::Major => found_no_major,
+                Some(_) => found_none,
+                None => nested.is_empty() || (is_flagged && found_no_major),
+            }
+        };
+        if is_finding && let Some(text) = words.or_else(|| in_text(whole, LONGEST_TEXT)) {
+            self.count.objects = self.count.objects.saturating_add(1);
+            self.add(place.finding(severity, text, file, line));
+        }
+    }
+}
+
+/// Whether a text that stands anywhere is a finding, or has some.
+fn is_worth_reading(text: &str) -> bool {
+    Severity::of_beginning(text) == Some(Severity::Major) || as_json(text).is_some()
 }
 
 /// Whether an object has lists by their severity, and is no finding itself.
@@ -304,34 +535,6 @@ fn is_grouped(object: &Map<String, Value>) -> bool {
 fn as_json(text: &str) -> Option<Value> {
     let is_likely = text.trim_start().starts_with(['[', '{']);
     is_likely.then(|| serde_json::from_str(text).ok()).flatten()
-}
-
-fn of_text(value: &Value, group: Option<Severity>) -> Option<Finding> {
-    let text = in_text(value, LONGEST_TEXT)?;
-    Some(Finding {
-        severity: graver(group, Severity::of_beginning(&text)),
-        text,
-        ..Finding::default()
-    })
-}
-
-/// Whatever text there is, and if there is none, the entry itself.
-fn of_object(
-    object: &Map<String, Value>,
-    whole: &Value,
-    group: Option<Severity>,
-) -> Option<Finding> {
-    let text = |name: &str| in_text(member(object, name)?, LONGEST_TEXT);
-    let words = TEXTS.into_iter().find_map(text);
-    Some(Finding {
-        severity: graver(
-            group,
-            member(object, "severity").and_then(Severity::of_value),
-        ),
-        file: text("file"),
-        line: text("line").and_then(|line| line.parse().ok()),
-        text: words.or_else(|| in_text(whole, LONGEST_TEXT))?,
-    })
 }
 
 /// Agents write `Severity` as well.

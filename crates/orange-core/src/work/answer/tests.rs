@@ -198,6 +198,194 @@ fn findings_are_read_whatever_their_form() {
 }
 
 #[test]
+fn a_major_finding_is_found_wherever_it_stands() {
+    let (major, minor) = (Severity::Major, Severity::Minor);
+    for (findings, wanted) in [
+        (
+            r#"{"summary":"one big problem","major":["it loses data"],"minor":[]}"#,
+            &[(major, "it loses data"), (minor, "one big problem")][..],
+        ),
+        (
+            r#"{"title":"Review","critical":["x"]}"#,
+            &[(major, "x"), (minor, "Review")],
+        ),
+        (
+            r#"{"title":"Review","critical":"x"}"#,
+            &[(major, "x"), (minor, "Review")],
+        ),
+        (
+            r#"{"total":1,"items":[{"severity":"major","text":"x"}]}"#,
+            &[(major, "x")],
+        ),
+        (
+            r#"{"total":1,"items":"[{\"severity\":\"major\",\"text\":\"x\"}]"}"#,
+            &[(major, "x")],
+        ),
+        (
+            r#"[{"file":"a.rs","findings":[{"severity":"major","text":"x"},{"file":"b.rs","text":"y"}]}]"#,
+            &[(major, "a.rs: x"), (minor, "b.rs: y")],
+        ),
+        (
+            r#"[{"file":"a.rs","line":2,"issues":[{"severity":"major","text":"x"},{"line":3,"text":"y"}]}]"#,
+            &[(major, "a.rs:2: x"), (minor, "a.rs:3: y")],
+        ),
+        (
+            r#"[{"file":"a.rs","issues":[{"severity":"major","text":"x"}],"text":"see issues"}]"#,
+            &[(major, "a.rs: x"), (minor, "a.rs: see issues")],
+        ),
+        (
+            r#"[{"file":"a.rs","text":"MAJOR: it loses data"}]"#,
+            &[(major, "a.rs: MAJOR: it loses data")],
+        ),
+        (
+            r#"{"title":"Review","body":"MAJOR: it loses data"}"#,
+            &[(major, "MAJOR: it loses data"), (minor, "Review")],
+        ),
+        (
+            r#"{"minor":[],"remark":"MAJOR: it loses data","other":"fine"}"#,
+            &[(major, "MAJOR: it loses data")],
+        ),
+        (
+            r#"["- MAJOR: x","1. Major: y","2) **major** z","Major - a","error-prone","3. minor: b"]"#,
+            &[
+                (major, "- MAJOR: x"),
+                (major, "1. Major: y"),
+                (major, "2) **major** z"),
+                (major, "Major - a"),
+                (minor, "error-prone"),
+                (minor, "3. minor: b"),
+            ],
+        ),
+        (
+            r#""- minor: a\n- major: b""#,
+            &[(major, "- minor: a\n- major: b")],
+        ),
+        (
+            r#"{"text":["minor: a","major: b"]}"#,
+            &[(major, "minor: a"), (major, "major: b")],
+        ),
+        (
+            r#"{"file":"a.rs","text":["minor: a","major: b"]}"#,
+            &[(major, "a.rs: major: b"), (minor, "a.rs: minor: a")],
+        ),
+        (r#"{"level":"major","text":"x"}"#, &[(major, "x")]),
+        (r#"{"Priority":"high","text":"x"}"#, &[(major, "x")]),
+        (r#"{"type":"error","text":"x"}"#, &[(major, "x")]),
+        (
+            r#"{"kind":"blocker","type":"style","text":"x"}"#,
+            &[(major, "x")],
+        ),
+        (r#"{"type":"bug","text":"x"}"#, &[(minor, "x")]),
+        (
+            r#"{"severity":"minor","level":"major","text":"x"}"#,
+            &[(minor, "x")],
+        ),
+        (
+            r#"{"text":"two problems","major":2,"minor":0}"#,
+            &[(major, "two problems")],
+        ),
+        (
+            r#"{"text":"no problems","major":0,"critical":false}"#,
+            &[(minor, "no problems")],
+        ),
+        // Neither how bad it is nor what.
+        (r#"[{"problem":"x"}]"#, &[(major, r#"{"problem":"x"}"#)]),
+        (
+            r#"{"file":"a.rs","problem":"x","tags":["y"],"location":{"column":3}}"#,
+            &[
+                (
+                    major,
+                    r#"a.rs: {"file":"a.rs","problem":"x","tags":["y"],"location":{"column":3}}"#,
+                ),
+                (minor, "a.rs: y"),
+            ],
+        ),
+        (
+            r#"{"minor":[{"problem":"x"}]}"#,
+            &[(minor, r#"{"problem":"x"}"#)],
+        ),
+        (r#"{"total":0,"items":[]}"#, &[]),
+        // What holds others counts once.
+        (
+            r#"{"severity":"major","file":"a.rs","issues":["x","y"]}"#,
+            &[(major, "a.rs: x"), (major, "a.rs: y")],
+        ),
+        (
+            r#"{"severity":"major","minor":["x"]}"#,
+            &[
+                (major, r#"{"severity":"major","minor":["x"]}"#),
+                (minor, "x"),
+            ],
+        ),
+        (
+            r#"{"note":"two","items":[{"severity":"minor","text":"x"}]}"#,
+            &[(minor, "x")],
+        ),
+        // What is minor stays so.
+        (
+            r#"{"severity":"minor","text":"MAJOR: x"}"#,
+            &[(minor, "MAJOR: x")],
+        ),
+        (
+            r#"{"severity":"minor","text":"x","location":{"line":3},"lines":[1,2],"error":"E1","more":[{"a":"b"}],"fix":{"a.rs":["y"]},"counts":{"error":0}}"#,
+            &[(minor, "y"), (minor, "x")],
+        ),
+        (
+            r#"{"text":"x","location":{"start":{"line":3}}}"#,
+            &[(minor, "x")],
+        ),
+        (
+            r#"{"severity":"minor","text":{"a":"b"}}"#,
+            &[(minor, r#"{"severity":"minor","text":{"a":"b"}}"#)],
+        ),
+        (
+            r#"{"severity":"minor","text":"x","issues":[{"severity":"major","text":"y"}]}"#,
+            &[(major, "y"), (minor, "x")],
+        ),
+    ] {
+        let wanted: Vec<_> = wanted
+            .iter()
+            .map(|(severity, words)| (*severity, (*words).to_owned()))
+            .collect();
+        assert_eq!(found(findings), wanted, "{findings}");
+    }
+}
+
+#[test]
+fn deep_and_many_findings_are_read_within_limits() {
+    let within = |depth: usize| {
+        let (open, end) = (r#"{"n":1,"items":["#.repeat(depth), "]}".repeat(depth));
+        found(&format!(r#"{open}{{"severity":"minor","text":"x"}}{end}"#))
+    };
+    assert_eq!(within(9), [(Severity::Minor, "x".to_owned())]);
+    let deep = within(40);
+    assert_eq!((deep.len(), deep[0].0), (1, Severity::Major));
+
+    let minor = vec!["minor: a"; 20_000];
+    let major = vec!["major: a"; MOST + 3];
+    let text = serde_json::json!({"status": "complete", "findings": [minor, major]});
+    let answer = Answer::read(&text.to_string());
+    let is_major = |finding: &Finding| finding.severity == Severity::Major;
+    assert_eq!(answer.findings.len(), MOST);
+    assert!(answer.findings.iter().all(is_major));
+    let (major, minor) = (3, 20_000);
+    assert_eq!(answer.not_kept, NotKept { major, minor });
+
+    let not_kept = NotKept {
+        major: usize::MAX,
+        minor: usize::MAX,
+    };
+    let answer = Answer { not_kept, ..answer };
+    let together = Findings::of_answers([&answer, &answer].into_iter());
+    assert_eq!(together.not_kept, not_kept);
+    assert_eq!(together.count(Severity::Major), usize::MAX);
+
+    let long = format!("{}\nMAJOR: x", "a".repeat(LONGEST_TEXT));
+    let findings = serde_json::json!([long, {"text": long}]).to_string();
+    assert!(found(&findings).iter().all(|one| one.0 == Severity::Major));
+}
+
+#[test]
 fn a_severity_that_nobody_knows_is_major() {
     for severity in [
         r#""major""#,
