@@ -40,19 +40,40 @@ pub fn others_in_folder(folder: &Path, except: &[u32]) -> Vec<Occupant> {
 /// over.
 pub fn open_for_writing(folder: &Path) -> BTreeSet<PathBuf> {
     let folder = real(folder);
-    let files = pids().flat_map(|pid| {
-        fs::read_dir(format!("/proc/{pid}/fd"))
-            .into_iter()
-            .flatten()
-    });
-    files
-        .flatten()
-        .filter_map(|file| {
-            let target = fs::read_link(file.path()).ok()?;
-            let inside = target.strip_prefix(&folder).ok()?;
-            is_written(&file.path()).then(|| inside.to_owned())
-        })
-        .collect()
+    let mut found = BTreeSet::new();
+    for pid in pids() {
+        // A shell gives a file that it has opened another number: while one is looked for, it is at neither.
+        for _ in 0..MOST_LOOKS {
+            if note_written(pid, &folder, &mut found) {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// So often a process is looked at whose files change meanwhile.
+const MOST_LOOKS: usize = 100;
+
+/// Adds the files in a folder that a process has open for writing; false if it closed one while they were looked at.
+fn note_written(pid: u32, folder: &Path, found: &mut BTreeSet<PathBuf>) -> bool {
+    let mut is_whole = true;
+    let files = fs::read_dir(format!("/proc/{pid}/fd"));
+    for file in files.into_iter().flatten().flatten() {
+        let Ok(target) = fs::read_link(file.path()) else {
+            is_whole = false;
+            continue;
+        };
+        let Ok(inside) = target.strip_prefix(folder) else {
+            continue;
+        };
+        match is_written(&file.path()) {
+            Some(true) => drop(found.insert(inside.to_owned())),
+            Some(false) => {}
+            None => is_whole = false,
+        }
+    }
+    is_whole
 }
 
 /// This process and those it descends from: the shell somebody typed the command in is no stranger.
@@ -82,18 +103,14 @@ pub fn command_line(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// `file`: an entry of /proc/PID/fd.
-fn is_written(file: &Path) -> bool {
+/// `file`: an entry of /proc/PID/fd; None: it was closed meanwhile.
+fn is_written(file: &Path) -> Option<bool> {
     let name = file.file_name().unwrap_or_default();
-    let about = file.parent().and_then(Path::parent);
-    let about = about.map(|process| process.join("fdinfo").join(name));
-    let text = about.and_then(|about| fs::read_to_string(about).ok());
-    let flags = text.as_deref().and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
-        i32::from_str_radix(line.trim(), 8).ok()
-    });
-    // One that was closed meanwhile has no flags.
-    flags.is_some_and(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+    let about = file.parent()?.parent()?.join("fdinfo").join(name);
+    let text = fs::read_to_string(about).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    let flags = i32::from_str_radix(line.trim(), 8).ok()?;
+    Some(flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
 /// The kernel names folders by their real path. One that is gone has the real path of what is left above it.
