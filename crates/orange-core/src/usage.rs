@@ -232,10 +232,10 @@ impl Spending {
         self.ended.is_none() && self.open.is_empty()
     }
 
-    /// Everything of it has ended, and prices may tell more of what it cost than its agents did.
+    /// Prices may tell more of what it cost than its agents did, or will.
     pub fn lacks_costs(&self) -> bool {
         let is_unknown = |usage: Usage| usage.cost.is_none() || usage.cost_partial;
-        self.open.is_empty() && self.ended.is_some_and(is_unknown)
+        !self.open.is_empty() || self.ended.is_some_and(is_unknown)
     }
 
     /// The sum; `live` knows what open runs have used so far.

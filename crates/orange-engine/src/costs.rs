@@ -2,6 +2,7 @@
 //! still runs from its folder. No journal is read.
 
 use crate::call::Call;
+use crate::database::IterationCost;
 use crate::error::Result;
 use crate::index::list::Listed;
 use crate::{sessions, settings};
@@ -11,7 +12,6 @@ use orange_core::history::History;
 use orange_core::task::Task;
 use orange_core::usage::Usage;
 use orange_core::work::prices::{Priced, Prices};
-use std::collections::HashMap;
 
 /// The cost of one turn or run.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,59 +41,62 @@ pub(crate) fn each_cost(
     mut take: impl FnMut(CostEntry),
 ) -> Result<()> {
     let prices = &settings::config(call)?.prices;
-    each_turn(call, prices, since, &mut take)?;
+    call.with_existing_database(|database| {
+        database.each_cost(since, |cost| {
+            if let Some(entry) = of_turn(cost, prices) {
+                take(entry);
+            }
+        })
+    })?;
     for known in call.index()?.run_costs(since)? {
         take(of_run(call, known.task, known.cost, prices));
     }
     Ok(())
 }
 
-/// The same of the turns of phased tasks alone.
-fn each_turn(
-    call: &Call,
-    prices: &Prices,
-    since: Option<Timestamp>,
-    mut take: impl FnMut(CostEntry),
-) -> Result<()> {
-    call.with_existing_database(|database| {
-        database.each_cost(since, |cost| {
-            // A turn that has only begun, or that the service failed, has nothing to tell.
-            if cost.usage.is_empty() && !cost.is_silent() {
-                return;
-            }
-            let used = Some(cost.usage).filter(|usage| !usage.is_empty());
-            let entry = CostEntry {
-                used: used.map(|usage| prices.priced(cost.model.as_deref(), usage)),
-                task: cost.task,
-                phase: Some(cost.phase),
-                harness: cost.harness,
-                model: cost.model,
-                at: cost.at,
-            };
-            take(entry);
-        })
-    })?;
-    Ok(())
+/// What a turn cost; None of one that has only begun, or that the service failed: it has nothing to tell.
+fn of_turn(cost: IterationCost, prices: &Prices) -> Option<CostEntry> {
+    if cost.usage.is_empty() && !cost.is_silent() {
+        return None;
+    }
+    let used = Some(cost.usage).filter(|usage| !usage.is_empty());
+    Some(CostEntry {
+        used: used.map(|usage| prices.priced(cost.model.as_deref(), usage)),
+        task: cost.task,
+        phase: Some(cost.phase),
+        harness: cost.harness,
+        model: cost.model,
+        at: cost.at,
+    })
 }
 
-/// Fills in what the turns of listed tasks cost by the prices of the settings, where these have a say.
+/// Fills in what the runs and turns of listed tasks cost by the prices of the settings, where these have a say. Other tasks
+/// are not read: there may be very many of them.
 pub(crate) fn note_costs(call: &Call, rows: &mut [Listed]) -> Result<()> {
     let prices = &settings::config(call)?.prices;
-    let unknown = rows.iter().filter(|row| row.spending.lacks_costs());
-    let mut sums: HashMap<String, Cost> = unknown
-        .map(|row| (row.id.clone(), Cost::default()))
-        .collect();
+    let unknown = rows.iter_mut().filter(|row| row.spending.lacks_costs());
+    let mut sums: Vec<(&mut Listed, Cost)> = unknown.map(|row| (row, Cost::default())).collect();
     if prices.0.is_empty() || sums.is_empty() {
         return Ok(());
     }
-    each_turn(call, prices, None, |entry| {
-        if let Some(sum) = sums.get_mut(&entry.task) {
-            entry.add_to(sum);
+    let index = call.index()?;
+    for (row, sum) in &mut sums {
+        for run in index.run_costs_of(&row.folder)? {
+            of_run(call, String::new(), run, prices).add_to(sum);
         }
+    }
+    call.with_existing_database(|database| {
+        for (row, sum) in &mut sums {
+            database.each_cost_of(&row.id, |cost| {
+                if let Some(entry) = of_turn(cost, prices) {
+                    entry.add_to(sum);
+                }
+            })?;
+        }
+        Ok(())
     })?;
-    for row in rows {
-        let sum = sums.get(&row.id).filter(|sum| sum.count > 0);
-        row.cost = sum.map(Cost::known);
+    for (row, sum) in sums {
+        row.cost = Some(sum.known()).filter(|usage| !usage.is_empty());
     }
     Ok(())
 }

@@ -40,6 +40,16 @@ impl Index {
         self.ask(|connection| answers(connection, sql, [since], read))
     }
 
+    /// The runs of the task in that folder, in the order of its journal.
+    pub fn run_costs_of(&self, folder: &str) -> Result<Vec<RunCost>> {
+        let sql = "SELECT tasks.id, run, harness, model, at, is_open, is_told, input, output, cache_read, cache_write, cost,
+                 cost_partial
+             FROM tasks JOIN run_costs ON run_costs.task = tasks.number WHERE tasks.folder = ?1
+             ORDER BY run_costs.rowid";
+        let cost = |row: &Row<'_>| read(row).map(|known| known.cost);
+        self.ask(|connection| answers(connection, sql, [folder], cost))
+    }
+
     /// What all tasks are called.
     pub fn titles(&self) -> Result<Vec<TaskTitle>> {
         let sql = "SELECT id, project, key_number, key_prefix, summary FROM tasks";

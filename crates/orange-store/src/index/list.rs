@@ -57,7 +57,7 @@ pub struct Listed {
     pub phase: Option<String>,
     /// How far that is; filled in by the engine.
     pub progress: Option<PhaseProgress>,
-    /// What prices make of what its turns used, if its agents did not tell all of the cost; filled in by the engine.
+    /// What prices make of what its turns and runs used, if its agents did not tell all of the cost; filled in by the engine.
     pub cost: Option<Usage>,
     /// The task as one JSON object; empty unless asked for.
     pub fields: String,

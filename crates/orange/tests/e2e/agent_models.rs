@@ -16,7 +16,7 @@ esac
 "#;
 
 /// With a claude and a pi, and this in config.yaml below `agents:`.
-fn with_clis(settings: &str) -> Agents {
+pub(crate) fn with_clis(settings: &str) -> Agents {
     let mut env = Agents::configured(settings);
     for name in ["claude", "pi"] {
         let text = CLI

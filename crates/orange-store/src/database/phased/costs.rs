@@ -1,4 +1,4 @@
-//! What iterations cost, of all tasks: the columns that sums are made of, and no more.
+//! What iterations cost, of all tasks or of one: the columns that sums are made of, and no more.
 
 use super::{parsed_if_any, unreadable};
 use crate::database::{Database, explain};
@@ -7,6 +7,10 @@ use orange_core::usage::Usage;
 use orange_core::work::execution::Outcome;
 use orange_sys::error::Result;
 use rusqlite::Row;
+
+const COLUMNS: &str =
+    "task_id, phase, harness, model, coalesce(ended_at, started_at), outcome, input_tokens,
+     output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost, cost_partial";
 
 /// What is known of the cost of one iteration.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,18 +41,31 @@ impl Database {
     pub fn each_cost(
         &mut self,
         since: Option<Timestamp>,
-        mut take: impl FnMut(IterationCost),
+        take: impl FnMut(IterationCost),
     ) -> Result<()> {
-        let sql = "SELECT task_id, phase, harness, model, coalesce(ended_at, started_at), outcome, input_tokens,
-                 output_tokens, cache_creation_input_tokens, cache_read_input_tokens, cost, cost_partial
-             FROM iterations WHERE coalesce(ended_at, started_at) >= ?1";
+        let condition = "coalesce(ended_at, started_at) >= ?1";
         // Texts of the same second compare by what comes after it: a fraction, or the letter of UTC.
         let since = since.map_or(String::new(), |since| {
             since.to_string().trim_end_matches('Z').to_owned()
         });
-        let read = || {
-            let mut question = self.connection.prepare_cached(sql)?;
-            let mut rows = question.query([since])?;
+        self.each_cost_where(condition, &since, take)
+    }
+
+    /// Hands over every iteration of a task, in the order in which they began.
+    pub fn each_cost_of(&mut self, task: &str, take: impl FnMut(IterationCost)) -> Result<()> {
+        self.each_cost_where("task_id = ?1 ORDER BY id", task, take)
+    }
+
+    fn each_cost_where(
+        &mut self,
+        condition: &str,
+        parameter: &str,
+        mut take: impl FnMut(IterationCost),
+    ) -> Result<()> {
+        let sql = format!("SELECT {COLUMNS} FROM iterations WHERE {condition}");
+        let mut read = || {
+            let mut question = self.connection.prepare_cached(&sql)?;
+            let mut rows = question.query([parameter])?;
             while let Some(row) = rows.next()? {
                 take(cost(row)?);
             }

@@ -212,6 +212,35 @@ fn an_iteration_is_opened_once_and_by_whoever_has_the_task() {
 }
 
 #[test]
+fn the_costs_of_one_task_are_found_without_those_of_others() {
+    let (_home, mut database) = home();
+    let of = |iterations: &[Iteration]| Execution {
+        iterations: iterations.to_vec(),
+        ..Execution::default()
+    };
+    let turn = |number, usd| ended(number, Outcome::Completed, cost(usd));
+    let own = of(&[turn(1, 0.5), turn(2, 0.25)]);
+    database.store_execution(TASK, &own).unwrap();
+    database
+        .store_execution("t2", &of(&[turn(1, 9.0)]))
+        .unwrap();
+    let mut found = Vec::new();
+    database
+        .each_cost_of(TASK, |cost| found.push((cost.task, cost.usage.cost)))
+        .unwrap();
+    assert_eq!(
+        found,
+        [(TASK.to_owned(), Some(0.5)), (TASK.to_owned(), Some(0.25))]
+    );
+    let sql = "EXPLAIN QUERY PLAN SELECT cost FROM iterations WHERE task_id = ?1 ORDER BY id";
+    let plan: String = database
+        .connection
+        .query_row(sql, [TASK], |row| row.get(3))
+        .unwrap();
+    assert!(plan.starts_with("SEARCH"), "{plan}");
+}
+
+#[test]
 fn what_a_turn_came_to_is_not_taken_back_by_who_read_before() {
     let (_home, mut database) = home();
     assert!(open(&mut database, 1));
