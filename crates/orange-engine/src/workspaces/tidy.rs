@@ -472,16 +472,29 @@ pub(crate) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
     worktree::revive(repository, folder, &Quarantine::of(folder).revived)
 }
 
+/// What somebody wrote, or writes, into a parked slot that was moved. Who was about to open a file when it was moved may open it
+/// after the first look, and have closed it before the second.
+fn written_meanwhile(moved: &Path) -> Result<Option<String>> {
+    for _ in 0..2 {
+        if let Some(path) = parking::look(moved)?.changed.first() {
+            return Ok(Some(format!("{} was written meanwhile", path.display())));
+        }
+        if let Some(path) = occupants::open_for_writing(moved).first() {
+            return Ok(Some(format!("{} is open for writing", path.display())));
+        }
+    }
+    Ok(None)
+}
+
 /// Removes a parked slot, unless somebody wrote into it meanwhile: why it is still there.
 pub(crate) fn remove_parked(repository: &Path, folder: &Path) -> Result<Option<String>> {
     let quarantine = Quarantine::of(folder);
     quarantine.take_whole()?;
     crash_point("remove.moved");
-    let look = parking::look(&quarantine.whole);
-    let changed = look.map(|look| look.changed.first().cloned());
-    if !matches!(changed, Ok(None)) {
+    let written = written_meanwhile(&quarantine.whole);
+    if !matches!(written, Ok(None)) {
         quarantine.put_whole_back()?;
-        return Ok(changed?.map(|path| format!("{} was written meanwhile", path.display())));
+        return written;
     }
     if let Some(who) = release::occupant(&quarantine.whole) {
         quarantine.put_whole_back()?;
