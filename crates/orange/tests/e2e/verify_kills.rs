@@ -68,8 +68,11 @@ fn the_check_is_killed_at_each_of_its_steps() {
         task.append("## Review\n\nVerdict: PASS\n");
         let wish = env.call(["task", "update", &task.id, "--status", "reviewing"]);
         wish.var("ORANGE_CRASH_AT", point).run();
-        env.until("it died, or was never there", || checker(&env).is_none());
-        env.look();
+        // On a busy machine it may not have begun yet when the first look finds nobody at work.
+        env.until("whoever looks next takes it up", || {
+            env.look();
+            env.status(&task) == "reviewing"
+        });
         reviewed_once(&env, &task);
         assert_eq!(runs(&env), 1, "{point}: {}", env.dump());
     }
