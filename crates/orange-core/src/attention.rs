@@ -22,7 +22,9 @@ pub fn attention(history: &History) -> Option<String> {
 fn failed_hook(history: &History) -> Option<String> {
     let hooks = history.last_transition()?.hooks;
     hooks.into_iter().find_map(|hook| match hook.outcome {
-        HookOutcome::Failed(reason) => Some(format!("{}: {reason}", hooks::failed(&hook.name))),
+        HookOutcome::Failed(failure) => {
+            Some(format!("{}: {}", hooks::failed(&hook.name), failure.why))
+        }
         HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
     })
 }

@@ -8,6 +8,8 @@ mod sealed;
 
 use crate::Timestamp;
 use crate::task::{Field, FieldMap, Status};
+use crate::workflow::Obstacle;
+use payload::HookEnded;
 pub use payload::{EventType, Payload};
 use serde::de::{Error as _, MapAccess};
 use serde::{Deserialize, Serialize};
@@ -291,7 +293,11 @@ impl History {
             let outcome = if event.kind == EventType::HookCompleted {
                 HookOutcome::Completed
             } else if event.kind == EventType::HookFailed {
-                HookOutcome::Failed(reason())
+                let obstacle = HookEnded::of(event).and_then(|ended| ended.obstacle);
+                HookOutcome::Failed(HookFailure {
+                    why: reason(),
+                    obstacle,
+                })
             } else if event.kind == EventType::HookSkipped {
                 HookOutcome::Skipped(reason())
             } else {
@@ -317,11 +323,18 @@ impl History {
     }
 }
 
+/// Why a hook failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookFailure {
+    pub why: String,
+    pub obstacle: Option<Obstacle>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookOutcome {
     Open,
     Completed,
-    Failed(String),
+    Failed(HookFailure),
     Skipped(String),
 }
 

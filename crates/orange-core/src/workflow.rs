@@ -70,7 +70,7 @@ mod status;
 use crate::choice;
 use crate::gate::Gate;
 use crate::task::{Task, WorkflowName};
-pub use hook::{Hook, HookEntry, Prompt, hooks_for};
+pub use hook::{Hook, HookEntry, Obstacle, Prompt, hooks_for};
 pub use phase_status::{AnswerStatus, Outcome, PhaseStatus};
 pub use status::{BlockedReason, BoardColumn, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
 

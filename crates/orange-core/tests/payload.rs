@@ -36,6 +36,7 @@ fn values() -> Vec<Value> {
         json!("completed"),
         json!("judge"),
         json!("human"),
+        json!("disk_full"),
         json!("2026-01-01T00:00:00.5Z"),
         json!(["archive_review"]),
         json!({"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "cost": 0.25}),

@@ -23,7 +23,8 @@ pub(crate) mod verify;
 use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::tx::TaskTx;
-use orange_core::history::{Event, EventType};
+use orange_core::history::payload::HookEnded;
+use orange_core::history::{Event, EventType, Payload};
 use orange_core::prompt::PromptName;
 use orange_core::workflow::{Hook, Role};
 use orange_core::{Text, text};
@@ -101,7 +102,11 @@ pub(crate) fn completed(call: &Call) -> Event {
 }
 
 pub(crate) fn failed(call: &Call, error: &Error) -> Event {
-    Event::new(EventType::HookFailed, call.now()).because(spoken(call, error))
+    let ended = HookEnded {
+        obstacle: error.obstacle(),
+        ..HookEnded::default()
+    };
+    Event::of(Payload::HookFailed(ended), call.now()).because(spoken(call, error))
 }
 
 pub(crate) fn skipped(call: &Call, why: &str) -> Event {

@@ -24,8 +24,9 @@ use crate::store::lock::{LockError, TaskLock, Witness};
 use crate::store::locks::Rank;
 use crate::store::{LOCK_TIMEOUT, Place, Snapshot, feed, journal};
 pub use crate::tx::commit::Committed;
-pub(crate) use crate::tx::commit::Given;
+pub use crate::tx::commit::FailedHook;
 pub use crate::tx::write_reconciled::written_fields;
+use crate::workspaces::acquire::Acquired;
 use crate::workspaces::{self, Lease, acquire};
 use crate::{
     allow_rules, event_log, facts, field_checks, home_record, sessions, started_by, trash,
@@ -72,8 +73,10 @@ pub struct TaskTx<'a> {
     seals: SealedJournal,
     /// Where the task was once its files were in order.
     from: Status,
-    /// What hooks gave it.
-    pub(crate) given: Given,
+    /// How many events its journal had when it was locked.
+    opened_at: usize,
+    /// The slot that it got.
+    pub(crate) acquired: Option<Acquired>,
 }
 
 /// Locks a task, puts its files in order and finishes what a dead process began.
@@ -135,6 +138,7 @@ pub(crate) fn opened(
     let sealed = seal_checks::drop_unsealed(call, &mut snapshot.history);
     let torn = snapshot.torn;
     let was_missing = snapshot.file.as_ref().err() == Some(&Broken::Missing);
+    let opened_at = snapshot.history.events.len();
     let mut tx = TaskTx {
         call,
         lock,
@@ -153,7 +157,8 @@ pub(crate) fn opened(
         seals: sealed.seals.clone(),
         sealed,
         from: Task::default().status,
-        given: Given::default(),
+        opened_at,
+        acquired: None,
     };
     if torn {
         call.notice(format!(

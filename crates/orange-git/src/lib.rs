@@ -44,8 +44,8 @@ pub use questions::{
     current_branch, default_branch, has_path, is_ancestor, merge_base, repository_of, short,
     uncommitted, valid_branch_name,
 };
-pub use said::Said;
 use said::phrases;
+pub use said::{Said, obstacle};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;

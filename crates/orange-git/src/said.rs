@@ -1,6 +1,7 @@
 //! What a call of git came to: its output, and whether that is a yes, a no or a failure.
 
 use super::locks;
+use orange_core::workflow::Obstacle;
 use orange_sys::error::{Code, Error, Result, err};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -78,7 +79,9 @@ impl Said {
     pub fn error(&self, command: &str) -> Error {
         if let Some(lock) = &self.lock {
             let message = format!("{command}: {}", locks::in_words(lock));
-            return Error::new(Code::Failed, message).hint(locks::way_out(lock, "try again"));
+            return Error::new(Code::Failed, message)
+                .hint(locks::way_out(lock, "try again"))
+                .met(Some(Obstacle::GitLock));
         }
         let mut lines = self
             .stderr
@@ -90,7 +93,19 @@ impl Said {
         let said = without_prefix(first)
             .replace("No space left", "no space left")
             .replace("Out of diskspace", "no space left on device");
-        err!(Failed, "{command}: {said}")
+        err!(Failed, "{command}: {said}").met(obstacle(&self.stderr))
+    }
+}
+
+/// What was in git's way, by its own words.
+pub fn obstacle(words: &str) -> Option<Obstacle> {
+    let says = |known: &[&str]| known.iter().any(|phrase| words.contains(phrase));
+    if says(phrases::DISK_FULL) {
+        Some(Obstacle::DiskFull)
+    } else if says(phrases::NOT_WRITABLE) {
+        Some(Obstacle::NotWritable)
+    } else {
+        locks::named_in(words, None).map(|_| Obstacle::GitLock)
     }
 }
 
@@ -123,6 +138,17 @@ pub(crate) mod phrases {
     pub(crate) const NO_COMMON_COMMIT: &[&[&str]] = &[&["unrelated histories"]];
     pub(crate) const NO_IDENTITY: &[&[&str]] = &[&["tell me who you are"]];
     pub(crate) const HALF_MADE_WORKTREE: &[&[&str]] = &[&["/worktrees/", "failed to read"]];
+    pub(crate) const DISK_FULL: &[&str] = &[
+        "No space left",
+        "no space left",
+        "Out of diskspace",
+        "Disk quota exceeded",
+    ];
+    pub(crate) const NOT_WRITABLE: &[&str] = &[
+        "Permission denied",
+        "Read-only file system",
+        "Operation not permitted",
+    ];
     /// A remote that somebody else pushed to in this very moment says so in its own words.
     pub(crate) const OVERTAKEN: &[&[&str]] = &[&["cannot lock ref", "but expected"]];
     pub(crate) const NO_REMOTE_BRANCH: &[&[&str]] = &[&["remote ref does not exist"]];
@@ -137,4 +163,32 @@ pub(crate) mod phrases {
         "cannot lock ref",
         "reference already exists",
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_the_way_is_read_from_what_git_says() {
+        let lock = "fatal: Unable to create '/shop/.git/index.lock'";
+        for (words, expected) in [
+            (format!("{lock}: File exists."), Some(Obstacle::GitLock)),
+            (
+                format!("{lock}: No space left on device"),
+                Some(Obstacle::DiskFull),
+            ),
+            (
+                format!("{lock}: Permission denied"),
+                Some(Obstacle::NotWritable),
+            ),
+            (
+                "error: Out of diskspace".to_owned(),
+                Some(Obstacle::DiskFull),
+            ),
+            ("fatal: bad object HEAD".to_owned(), None),
+        ] {
+            assert_eq!(obstacle(&words), expected, "{words}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use orange_core::Text;
 use orange_core::choice;
+use orange_core::workflow::Obstacle;
 use std::error::Error as StdError;
 use std::io;
 use std::path::Path;
@@ -40,6 +41,8 @@ pub struct Error {
     pub hint: Option<Text>,
     /// The error behind it, for logs.
     pub source: Option<Box<dyn StdError + Send + Sync>>,
+    /// What a person has to remove before it can succeed, where that is known; read it with [`Error::obstacle`].
+    pub met: Option<Obstacle>,
 }
 
 /// An error of that kind with a message written like `format!`: `err!(Conflict, "{branch} is taken")`.
@@ -60,7 +63,28 @@ impl Error {
             message: message.into(),
             hint: None,
             source: None,
+            met: None,
         }
+    }
+
+    #[must_use]
+    pub fn met(mut self, obstacle: Option<Obstacle>) -> Error {
+        self.met = obstacle;
+        self
+    }
+
+    /// What was in the way, by this error or by one behind it.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        let mut behind = self.source.as_deref().map(|error| error as &dyn StdError);
+        let mut found = self.met;
+        while let (None, Some(error)) = (found, behind) {
+            found = match error.downcast_ref::<Error>() {
+                Some(error) => error.met,
+                None => error.downcast_ref::<io::Error>().and_then(in_the_way),
+            };
+            behind = error.source();
+        }
+        found
     }
 
     #[must_use]
@@ -108,6 +132,17 @@ impl<T> IoContext<T> for io::Result<T> {
     }
 }
 
+/// What the system says is in the way.
+fn in_the_way(error: &io::Error) -> Option<Obstacle> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(Obstacle::DiskFull),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            Some(Obstacle::NotWritable)
+        }
+        _ => None,
+    }
+}
+
 /// The same error once more, to be kept as a source.
 pub fn copied(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
@@ -122,5 +157,23 @@ pub fn plain(error: &io::Error) -> String {
     match text.find(" (os error") {
         Some(end) => text.get(..end).unwrap_or(&text).to_lowercase(),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_the_way_is_found_behind_other_errors() {
+        let full = io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+        let inner = Error::io("write", Path::new("/home/TASK.md"), &full);
+        assert_eq!(inner.obstacle(), Some(Obstacle::DiskFull));
+        let outer = err!(Failed, "no slot: {inner}").because(inner);
+        assert_eq!(outer.obstacle(), Some(Obstacle::DiskFull));
+        let locked = err!(Failed, "git fetch: locked").met(Some(Obstacle::GitLock));
+        let outer = err!(Failed, "no slot: {locked}").because(locked);
+        assert_eq!(outer.obstacle(), Some(Obstacle::GitLock));
+        assert_eq!(err!(Failed, "it is not there").obstacle(), None);
     }
 }

@@ -421,9 +421,9 @@ fn is_mode_open_for(call: &Call, task: &Task) -> Result<bool> {
 
 /// A result, with what did not succeed beside it.
 fn with_failures(text: String, done: &Committed) -> String {
-    let failed = done.failed.iter();
-    failed.fold(text, |text, (hook, why)| {
-        format!("{text}, but {hook} failed: {why}")
+    let failed = done.failed().into_iter();
+    failed.fold(text, |text, hook| {
+        format!("{text}, but {} failed: {}", hook.name, hook.failure.why)
     })
 }
 
@@ -482,10 +482,11 @@ fn take_back(call: &Call, folder: &str, words: String) -> Result<Outcome> {
 fn moved(changed: &Changed) -> Outcome {
     let task = &changed.done.task;
     let (label, from, to) = (task.label(), changed.done.from, task.status);
-    match (&changed.waits, changed.done.failed.first()) {
-        (_, Some((hook, why))) => {
-            Outcome::said(format!("{label}: {from} → {to}, but {hook} failed: {why}"))
-        }
+    match (&changed.waits, changed.done.failed().first()) {
+        (_, Some(_)) => Outcome::said(with_failures(
+            format!("{label}: {from} → {to}"),
+            &changed.done,
+        )),
         (Some(waits), None) => Outcome::said(format!("{label}: waits for {waits}")),
         (None, None) if from == to => Outcome::said(format!("{label}: {to}")),
         (None, None) => Outcome::said(format!("{label}: {from} → {to}")),
@@ -505,7 +506,7 @@ fn created(call: &Call, new: &NewTask) -> Result<Outcome> {
     };
     let text = match started {
         None => format!("created {label}"),
-        Some(Ok((StartOutcome::Started(changed), _))) if changed.done.failed.is_empty() => {
+        Some(Ok((StartOutcome::Started(changed), _))) if changed.done.failed().is_empty() => {
             format!("created {label}; its agent works")
         }
         Some(Ok((StartOutcome::Started(changed), _))) => {

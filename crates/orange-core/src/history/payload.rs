@@ -17,7 +17,7 @@ use crate::verification::CheckResult;
 use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::test_results::Figures;
-use crate::workflow::Role;
+use crate::workflow::{Obstacle, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -236,6 +236,8 @@ events! {
         rescue: &'e str,
         /// Why the slot is not used again.
         retired: &'e str,
+        /// What a person has to remove before the hook can be carried out.
+        obstacle: Obstacle,
     }
 
     FieldsRestored: FieldsRestored = "fields.restored" file Trouble {

@@ -10,6 +10,17 @@ choice! {
     }
 }
 
+choice! {
+    /// What kept a hook from being carried out, where a person can remove it.
+    pub enum Obstacle ("obstacle") {
+        DiskFull = "disk_full",
+        /// A file or folder that this user may not write.
+        NotWritable = "not_writable",
+        /// The lock file of a git that is at work, or was killed.
+        GitLock = "git_lock",
+    }
+}
+
 /// Declares the hooks. A row: the word in journals, tables and JSON; what it is there for; what holds once it is completed,
 /// also where there was nothing to do.
 macro_rules! declare {

@@ -166,7 +166,7 @@ pub(crate) fn begin(
 ) -> Result<Vec<Event>> {
     let call = tx.call;
     let mut failed = tx.failed_hooks().into_iter();
-    if failed.any(|(hook, _)| hook == Hook::AcquireWorkspace.name()) {
+    if failed.any(|hook| hook.name == Hook::AcquireWorkspace.name()) {
         let why = "its workspace is not ready, so no agent is started in it";
         return Err(err!(Failed, "{why}"));
     }
@@ -178,7 +178,6 @@ pub(crate) fn begin(
     };
     Ok(match start_agent::begin(tx, &begin)? {
         Begun::Started(event) => {
-            tx.given.spawned.push((*event).clone());
             let mut events = heard(tx, role);
             events.extend([*event, completed(call)]);
             events

@@ -85,8 +85,10 @@ pub(crate) fn harness_of_judge(call: &Call, task: &Task) -> Result<(Harness, Rol
 pub(crate) fn start(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     let call = tx.call;
     let mut failed = tx.failed_hooks().into_iter();
-    if let Some((_, why)) = failed.find(|(hook, _)| hook == Hook::AcquireWorkspace.name()) {
-        return Err(err!(Failed, "its workspace is not ready: {why}"));
+    if let Some(hook) = failed.find(|hook| hook.name == Hook::AcquireWorkspace.name()) {
+        let failure = hook.failure;
+        let error = err!(Failed, "its workspace is not ready: {}", failure.why);
+        return Err(error.met(failure.obstacle));
     }
     let run = format!("{}-{}", agents::transition_id(tx), letter(Role::Executor));
     if let Some(alive) = sessions::live_run(call, tx.history(), Role::Executor)
@@ -102,7 +104,6 @@ pub(crate) fn start(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     };
     Ok(match begun {
         Begun::Started(event) => {
-            tx.given.spawned.push((*event).clone());
             vec![*event, completed(call)]
         }
         Begun::Running => vec![completed(call)],

@@ -39,7 +39,7 @@ pub(crate) fn acquire(tx: &mut TaskTx<'_>) -> Event {
     };
     let event = workspace(completed(call).with(ready), tx, Some(lease));
     acquired.brought = brought;
-    tx.given.acquired = Some(acquired);
+    tx.acquired = Some(acquired);
     event
 }
 

@@ -7,7 +7,7 @@ use crate::store::Place;
 use crate::tmux::Tmux;
 use crate::tx::{self, TaskTx};
 use crate::workspaces::acquire::Acquired;
-use orange_core::history::{Event, HookOutcome};
+use orange_core::history::{Event, EventType, HookFailure, HookOutcome, HookState};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Hook;
 
@@ -19,26 +19,62 @@ pub struct Committed {
     pub place: Place,
     /// Where the task was when it was locked and in order.
     pub from: Status,
+    /// Everything that was journalled since the task was locked, in this order.
+    pub events: Vec<Event>,
+    /// The hooks of its last status change, and what became of them. The task has moved also where one failed.
+    pub effects: Vec<HookState>,
     /// The slot that the task got.
     pub acquired: Option<Acquired>,
-    /// The starts of agents, as they were journalled.
-    pub spawned: Vec<Event>,
-    /// Hooks of this status change that failed, and why. The task has moved nevertheless.
-    pub failed: Vec<(String, String)>,
 }
 
 impl Committed {
+    /// The starts of agents, without what only the journal needs.
+    pub fn spawned(&self) -> Vec<Event> {
+        let starts = self.events.iter();
+        let starts = starts.filter(|event| event.kind == EventType::AgentSpawned);
+        let mut starts: Vec<Event> = starts.cloned().collect();
+        for event in &mut starts {
+            (event.transition, event.seal) = (None, None);
+        }
+        starts
+    }
+
+    /// The hooks that failed.
+    pub fn failed(&self) -> Vec<FailedHook> {
+        failed_of(&self.effects)
+    }
+
+    /// The same task after another change of it.
+    pub fn followed_by(mut self, later: &Committed) -> Committed {
+        self.task = later.task.clone();
+        self.events.extend(later.events.iter().cloned());
+        self.effects.clone_from(&later.effects);
+        self.acquired.clone_from(&later.acquired);
+        self
+    }
+
     /// Whether the task gave up a slot or an agent that others may wait for, and by the table nobody follows by itself.
     pub fn made_room(&self) -> bool {
         self.from.is_active() && self.task.status.is_given_up()
     }
 }
 
-/// What hooks gave a task while it was locked.
-#[derive(Default)]
-pub(crate) struct Given {
-    pub(crate) acquired: Option<Acquired>,
-    pub(crate) spawned: Vec<Event>,
+/// A hook that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedHook {
+    pub name: String,
+    pub failure: HookFailure,
+}
+
+pub(super) fn failed_of(hooks: &[HookState]) -> Vec<FailedHook> {
+    let failed = hooks.iter().filter_map(|hook| match &hook.outcome {
+        HookOutcome::Failed(failure) => Some(FailedHook {
+            name: hook.name.clone(),
+            failure: failure.clone(),
+        }),
+        HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
+    });
+    failed.collect()
 }
 
 impl TaskTx<'_> {
@@ -57,7 +93,7 @@ impl TaskTx<'_> {
         let of_start = finished?;
         self.conclude();
         let mut done = self.committed();
-        done.failed.splice(..0, of_start);
+        done.effects.splice(..0, of_start);
         Ok(done)
     }
 
@@ -71,14 +107,16 @@ impl TaskTx<'_> {
         errand::start(&call.orange, call.store.home(), &["finish", &folder]).map(drop)
     }
 
-    fn committed(self) -> Committed {
+    fn committed(mut self) -> Committed {
+        let effects = self.hooks_of_last_transition();
+        let events = &mut self.snapshot.history.events;
         Committed {
-            failed: self.failed_hooks(),
+            events: events.split_off(self.opened_at.min(events.len())),
+            effects,
             task: self.task,
             place: self.place,
             from: self.from,
-            acquired: self.given.acquired,
-            spawned: self.given.spawned,
+            acquired: self.acquired,
         }
     }
 
@@ -114,10 +152,10 @@ impl TaskTx<'_> {
 
     /// Leaves the hooks to an errand.
     fn hand_over(self) -> Result<Committed> {
-        let (call, from) = (self.call, self.from);
-        let mut finished = tx::lock_task(call, self.leave_to_errand()?)?.committed();
-        finished.from = from;
-        Ok(finished)
+        let (call, from, opened_at) = (self.call, self.from, self.opened_at);
+        let mut finished = tx::lock_task(call, self.leave_to_errand()?)?;
+        (finished.from, finished.opened_at) = (from, opened_at);
+        Ok(finished.committed())
     }
 
     /// Lets go of the task and waits for the errand that finishes its hooks, as long as this process lives.

@@ -11,7 +11,7 @@ use crate::test_results;
 use crate::tx::TaskTx;
 use crate::tx::commit::Committed;
 use crate::tx::decide::{KnownFacts, decided};
-use orange_core::history::Event;
+use orange_core::history::{Event, HookOutcome, HookState};
 use orange_core::machine::Move;
 use orange_core::task::Task;
 use orange_core::work::execution::{End, Execution};
@@ -153,13 +153,13 @@ impl TaskTx<'_> {
 
     /// Takes a task back whose executor did not start, and with it the slot: nobody would look after it before the next command.
     /// Gives the hooks of the start that failed.
-    pub(crate) fn end_failed_start(&mut self) -> Result<Vec<(String, String)>> {
+    pub(crate) fn end_failed_start(&mut self) -> Result<Vec<HookState>> {
         let expects = self.task.status_info().expects == Some(Role::Executor);
-        let failed = if expects && self.task.has_plan() {
-            self.failed_hooks()
-        } else {
-            Vec::new()
-        };
+        let mut failed = Vec::new();
+        if expects && self.task.has_plan() {
+            failed = self.hooks_of_last_transition();
+            failed.retain(|hook| matches!(hook.outcome, HookOutcome::Failed(_)));
+        }
         if !failed.is_empty() {
             crash_point("start.failed");
             self.take_orphan()?;
@@ -179,7 +179,7 @@ impl TaskTx<'_> {
         }
         let why = self.failed_hooks().into_iter().next();
         let (trigger, why) = match why {
-            Some((_, why)) => (Trigger::START_FAILED, why),
+            Some(hook) => (Trigger::START_FAILED, hook.failure.why),
             None => (Trigger::ORPHAN, "its executor is gone".to_owned()),
         };
         execution::interrupt_open(call, &self.task)?;

@@ -3,13 +3,14 @@
 use crate::effects;
 use crate::error::Result;
 use crate::tx::TaskTx;
-use orange_core::history::{Event, EventType, HookOutcome};
+use crate::tx::commit::{FailedHook, failed_of};
+use orange_core::history::{Event, EventType, HookState};
 use orange_core::workflow::{Hook, Role};
 
 impl TaskTx<'_> {
     /// Once more, what failed the last time. Gives what was tried.
     pub(crate) fn retry_hooks(&mut self) -> Result<Vec<String>> {
-        let failed = self.failed_hooks().into_iter().map(|(hook, _)| hook);
+        let failed = self.failed_hooks().into_iter().map(|hook| hook.name);
         let failed: Vec<String> = failed.collect();
         failed.iter().try_for_each(|hook| self.retry(hook))?;
         Ok(failed)
@@ -30,7 +31,8 @@ impl TaskTx<'_> {
         let name = Hook::AcquireWorkspace.name();
         let reason = |tx: &TaskTx<'_>| {
             let mut failed = tx.failed_hooks().into_iter();
-            failed.find(|(hook, _)| hook == name).map(|(_, why)| why)
+            let found = failed.find(|hook| hook.name == name);
+            found.map(|hook| hook.failure.why)
         };
         if reason(self).is_none() {
             return Ok(None);
@@ -49,11 +51,11 @@ impl TaskTx<'_> {
         };
         let failed = self.failed_hooks().into_iter();
         failed
-            .filter(|(hook, _)| starts(hook))
-            .map(|(hook, _)| {
+            .filter(|hook| starts(&hook.name))
+            .map(|hook| {
                 let mut event = Event::new(EventType::HookCompleted, self.call.now())
                     .because("a person started the agent");
-                event.hook = Some(hook);
+                event.hook = Some(hook.name);
                 event.transition.clone_from(&transition);
                 event
             })
@@ -67,20 +69,18 @@ impl TaskTx<'_> {
 
     /// Whether the last status change asked for a look at the queue.
     pub(crate) fn asked_for_queue(&self) -> bool {
-        let last = self.snapshot.history.last_transition();
-        let hooks = last.map(|last| last.hooks).unwrap_or_default();
+        let hooks = self.hooks_of_last_transition();
         let spawn_next = Hook::SpawnNext.name();
         hooks.iter().any(|hook| hook.name == spawn_next)
     }
 
-    /// Hooks of the last status change that failed, and why.
-    pub(crate) fn failed_hooks(&self) -> Vec<(String, String)> {
-        let state = self.snapshot.history.last_transition();
-        let hooks = state.map(|state| state.hooks).unwrap_or_default();
-        let failed = hooks.into_iter().filter_map(|hook| match hook.outcome {
-            HookOutcome::Failed(why) => Some((hook.name, why)),
-            HookOutcome::Open | HookOutcome::Completed | HookOutcome::Skipped(_) => None,
-        });
-        failed.collect()
+    /// Hooks of the last status change, and what became of them.
+    pub(super) fn hooks_of_last_transition(&self) -> Vec<HookState> {
+        let last = self.snapshot.history.last_transition();
+        last.map(|last| last.hooks).unwrap_or_default()
+    }
+
+    pub(crate) fn failed_hooks(&self) -> Vec<FailedHook> {
+        failed_of(&self.hooks_of_last_transition())
     }
 }

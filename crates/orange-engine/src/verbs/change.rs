@@ -220,7 +220,7 @@ pub fn change(call: &Call, place: Place, change: &Change) -> Result<Changed> {
     }
     let mut done = tx.commit(events)?;
     if wanted.is_none() {
-        done.failed.clear();
+        done.effects.clear();
     }
     let changed = changed(done, None);
     start::request_turn(call, &changed.done.task, &changed.fields)?;
@@ -252,7 +252,7 @@ fn wait_for_check(
     }
     tx.defer(tx.call.caller.actor(), to, running)?;
     let mut done = tx.commit(Vec::new())?;
-    done.failed.clear();
+    done.effects.clear();
     Ok(done)
 }
 

@@ -75,7 +75,6 @@ pub fn respawn(
     };
     match start_agent::begin(&tx, &begin)? {
         Begun::Started(event) => {
-            tx.given.spawned.push((*event).clone());
             let mut events = heard(&tx, role);
             events.push(*event);
             events.extend(tx.made_up_for(role));

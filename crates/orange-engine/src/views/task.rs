@@ -74,7 +74,7 @@ impl LastTransition {
             let (outcome, reason) = match &hook.outcome {
                 HookOutcome::Open => ("open", None),
                 HookOutcome::Completed => ("completed", None),
-                HookOutcome::Failed(reason) => ("failed", Some(reason.clone())),
+                HookOutcome::Failed(failure) => ("failed", Some(failure.why.clone())),
                 HookOutcome::Skipped(reason) => ("not carried out", Some(reason.clone())),
             };
             let hook = hook.name.clone();

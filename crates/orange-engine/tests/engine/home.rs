@@ -29,6 +29,7 @@ use orange_engine::index::list::Filter;
 use orange_engine::maintenance::{self, doctor};
 use orange_engine::person_environment::PersonEnvironment;
 use orange_engine::runs::Answer;
+use orange_engine::tx::FailedHook;
 use orange_engine::verbs::answer;
 use orange_engine::verbs::cancel::{self, CancelChildren};
 use orange_engine::verbs::change::{self, Change, Edit};
@@ -190,7 +191,7 @@ impl TestHome {
     }
 
     /// A call of a person.
-    fn person<T: Debug>(&self, verb: impl FnOnce(&Call) -> Result<T>) -> Outcome<T> {
+    pub(crate) fn person<T: Debug>(&self, verb: impl FnOnce(&Call) -> Result<T>) -> Outcome<T> {
         self.call(Caller::Human, verb)
     }
 
@@ -298,7 +299,7 @@ impl TestHome {
     ) -> Outcome<Task> {
         self.call(caller, |call| {
             let done = change::change(call, task.place.clone(), change)?.done;
-            carried_out(&done.failed)?;
+            carried_out(&done.failed())?;
             Ok(done.task)
         })
     }
@@ -335,7 +336,7 @@ impl TestHome {
     pub(crate) fn cancel(&self, task: &TestTask) -> Outcome<Task> {
         self.person(|call| {
             let cancelled = cancel::cancel(call, task.place.clone(), CancelChildren::Ask)?;
-            carried_out(&cancelled.done.failed)?;
+            carried_out(&cancelled.done.failed())?;
             Ok(cancelled.done.task)
         })
     }
@@ -365,7 +366,7 @@ impl TestHome {
     pub(crate) fn retry_hooks(&self, task: &TestTask) -> Outcome<Vec<String>> {
         self.person(|call| {
             let (done, tried) = change::retry_hooks(call, task.place.clone())?;
-            carried_out(&done.failed)?;
+            carried_out(&done.failed())?;
             Ok(tried)
         })
     }
@@ -382,7 +383,7 @@ impl TestHome {
     ) -> Outcome<Merged> {
         self.call(caller, |call| {
             let merged = merge::merge(call, task.place.clone(), wish)?;
-            carried_out(&merged.done.failed)?;
+            carried_out(&merged.done.failed())?;
             Ok(merged)
         })
     }
@@ -635,9 +636,12 @@ impl TestHome {
 }
 
 /// A hook that failed is a failure of the call, as front ends have it, although the task has moved.
-fn carried_out(failed: &[(String, String)]) -> Result<()> {
+fn carried_out(failed: &[FailedHook]) -> Result<()> {
     match failed.first() {
         None => Ok(()),
-        Some((hook, why)) => Err(Error::new(Code::Failed, format!("{hook}: {why}"))),
+        Some(FailedHook { name, failure }) => {
+            let why = &failure.why;
+            Err(Error::new(Code::Failed, format!("{name}: {why}")))
+        }
     }
 }

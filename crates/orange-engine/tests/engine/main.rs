@@ -11,6 +11,7 @@
 mod actors;
 mod answers;
 mod budgets;
+mod committed;
 mod diff_since;
 mod gates;
 mod hand_edits;

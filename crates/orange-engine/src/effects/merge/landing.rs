@@ -16,7 +16,7 @@ use orange_core::history::{Event, Payload};
 use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_core::workflow::Role;
+use orange_core::workflow::{Obstacle, Role};
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
@@ -337,19 +337,10 @@ pub(crate) fn refused(why: &str) -> Error {
 
 /// Git itself failed: nothing is in the way that could be moved.
 pub(crate) fn failed(why: &str) -> Error {
-    let has = |known: &[&str]| known.iter().any(|words| why.contains(words));
-    let unwritable = [
-        "Permission denied",
-        "Read-only file system",
-        "Operation not permitted",
-    ];
-    let full = ["No space left", "Disk quota exceeded"];
-    let hint = if has(&unwritable) {
-        "make the repository writable for you, then merge again"
-    } else if has(&full) {
-        "free some disk space, then merge again"
-    } else {
-        "see to what git says, then merge again"
+    let hint = match git::obstacle(why) {
+        Some(Obstacle::NotWritable) => "make the repository writable for you, then merge again",
+        Some(Obstacle::DiskFull) => "free some disk space, then merge again",
+        Some(Obstacle::GitLock) | None => "see to what git says, then merge again",
     };
     not_merged(why, hint)
 }

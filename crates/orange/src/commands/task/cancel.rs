@@ -146,7 +146,7 @@ fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Resu
     let children = cancelled.children.into_iter();
     Ok(Done {
         message,
-        failure: super::update::failure(task, &cancelled.done.failed).err(),
+        failure: super::update::failure(task, &cancelled.done.failed()).err(),
         children: Some(children.map(|child| child.task).collect()),
         task: cancelled.done.task,
     })

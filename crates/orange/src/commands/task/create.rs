@@ -264,8 +264,9 @@ fn finish(
     } else {
         Ok(None)
     };
-    let (mut created, waits, others) = with_start(created, beginning.as_ref().ok());
-    let spawned = std::mem::take(&mut created.done.spawned);
+    let (created, waits, others) = with_start(created, beginning.as_ref().ok());
+    let spawned = created.done.spawned();
+    let failed = created.done.failed();
     let verb = match created.done.acquired {
         Some(_) => "starts",
         None if created.done.task.has_started() => "starts",
@@ -273,7 +274,7 @@ fn finish(
     };
     let start = started(&created.start, verb);
     // One JSON value: what went wrong is it then, and it names the task.
-    let is_fine = beginning.is_ok() && created.done.failed.is_empty();
+    let is_fine = beginning.is_ok() && failed.is_empty();
     if !session.json || is_fine {
         let asks = told::asks(&created.done.task, &spawned);
         let message = format!("created {}, {start}", created.done.task.label());
@@ -306,7 +307,7 @@ fn finish(
         }
     }
     beginning.map_err(|error| not_started(&created.done.task, error))?;
-    super::update::failure(&created.done.task, &created.done.failed)
+    super::update::failure(&created.done.task, &failed)
 }
 
 /// The phases of a phased task, as far as they are known.
@@ -351,10 +352,7 @@ fn with_start(
     };
     match outcome {
         StartOutcome::Started(changed) => {
-            created.done.task = changed.done.task.clone();
-            created.done.acquired.clone_from(&changed.done.acquired);
-            created.done.failed.clone_from(&changed.done.failed);
-            created.done.spawned.clone_from(&changed.done.spawned);
+            created.done = created.done.followed_by(&changed.done);
             (created, None, others.clone())
         }
         StartOutcome::Queued(task, why) => {

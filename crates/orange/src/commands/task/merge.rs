@@ -78,7 +78,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         merged: &merged,
     };
     session.finish(result, || to_text(&merged))?;
-    super::update::failure(&merged.done.task, &merged.done.failed)
+    super::update::failure(&merged.done.task, &merged.done.failed())
 }
 
 fn question(plan: &MergePlan) -> String {

@@ -37,7 +37,7 @@ pub(crate) fn run(session: &Session, args: &RespawnArgs) -> Result<()> {
     }
     choose_for(session, &place)?;
     let done = verbs::respawn::respawn(&session.call, place, args.role, message)?;
-    let (task, spawned) = (done.task, done.spawned);
+    let (spawned, task) = (done.spawned(), done.task);
     let text = format!("{} ({})", task.label(), task.status);
     let result = TaskResult {
         agents: Some(&spawned),

@@ -144,14 +144,15 @@ pub(super) fn tell_outcome(session: &Session, changed: &Changed, message: &str) 
         (None, held_up.unwrap_or_default())
     };
     let held_up = held_up.map_or(String::new(), |why| format!("{}\n", queued(task, &why)));
-    if changed.done.failed.is_empty() || !session.json {
+    let failed = changed.done.failed();
+    if failed.is_empty() || !session.json {
         let result = TaskResult::new(&changed.done.task, message);
         session.finish(result, || {
             let next = next.map_or_else(String::new, |next| format!("next: {}\n", command(&next)));
             format!("{message}\n{held_up}{next}")
         })?;
     }
-    update::failure(&changed.done.task, &changed.done.failed)
+    update::failure(&changed.done.task, &failed)
 }
 
 /// What a person can do about it now; nothing where it goes on by itself.
@@ -182,7 +183,7 @@ fn run_ready(session: &Session, args: &RunArgs) -> Result<()> {
     })?;
     for outcome in &outcomes {
         if let StartOutcome::Started(changed) = outcome {
-            update::failure(&changed.done.task, &changed.done.failed)?;
+            update::failure(&changed.done.task, &changed.done.failed())?;
         }
     }
     Ok(())

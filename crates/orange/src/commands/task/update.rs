@@ -10,8 +10,9 @@ use orange_core::machine::Move;
 use orange_core::task::{Field, Status, Task};
 use orange_core::timeline::fields::{noun, said};
 use orange_core::timeline::hooks;
-use orange_core::workflow::{Hook, Trigger};
+use orange_core::workflow::{Hook, Obstacle, Trigger};
 use orange_core::{Action, text};
+use orange_engine::tx::FailedHook;
 use orange_engine::verbs::change::{self, Change, Changed, Edit};
 use orange_engine::views::TaskResult;
 use orange_engine::views::results::Landing;
@@ -144,38 +145,44 @@ pub(crate) fn finish(
     if changed.done.made_room() {
         session.note_room();
     }
-    if changed.done.failed.is_empty() || !session.json {
+    let failed = changed.done.failed();
+    if failed.is_empty() || !session.json {
         let mut text = format!("{message}\n");
         if let Some(acquired) = &changed.done.acquired {
             text.push_str(&workspace_lines(&changed.done.task, acquired));
         }
-        let spawned = &changed.done.spawned;
+        let spawned = changed.done.spawned();
         if session.is_person() {
-            text.push_str(&super::spawn::lines(&changed.done.task, spawned));
+            text.push_str(&super::spawn::lines(&changed.done.task, &spawned));
         }
         let result = TaskResult {
             landing,
             waits_for: changed.waits.as_deref(),
             workspace: changed.done.acquired.as_ref(),
-            agents: (!spawned.is_empty()).then_some(spawned),
+            agents: (!spawned.is_empty()).then_some(&spawned),
             ..TaskResult::new(&changed.done.task, message)
         };
         session.finish(result, || text)?;
     }
-    failure(&changed.done.task, &changed.done.failed)
+    failure(&changed.done.task, &failed)
 }
 
-pub(crate) fn failure(task: &Task, failed: &[(String, String)]) -> Result<()> {
-    let Some((hook, why)) = failed.first() else {
+pub(crate) fn failure(task: &Task, failed: &[FailedHook]) -> Result<()> {
+    let Some(FailedHook {
+        name: hook,
+        failure,
+    }) = failed.first()
+    else {
         return Ok(());
     };
-    let label = task.label();
-    let first = if why.contains("no space left") {
-        "free some disk space"
-    } else if why.contains(".lock': File exists") {
-        "if no git is at work there, one that was killed left that file: remove it"
-    } else {
-        "see to that"
+    let (label, why) = (task.label(), &failure.why);
+    let first = match failure.obstacle {
+        Some(Obstacle::DiskFull) => "free some disk space",
+        Some(Obstacle::NotWritable) => "make that writable for you",
+        Some(Obstacle::GitLock) => {
+            "if no git is at work there, one that was killed left that file: remove it"
+        }
+        None => "see to that",
     };
     let what = hooks::failed(hook);
     // A start that failed has been taken back: there is no hook to try again.
