@@ -4,8 +4,8 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
-/// A row of a table. `from` is a list of statuses, `(blocked REASON)` with or without `or STATUSES`, or `(any active)` or
-/// `(any open)`; what a row does not have is left out.
+/// A row of a table. `from` is a list of statuses, `(blocked REASON)` with or without `or STATUSES`, or `(any active)`,
+/// `(any open)` or `(any open but REASON)`; what a row does not have is left out.
 macro_rules! row {
     (@from [$($status:ident),+]) => { $crate::workflow::Origin::Statuses(&[$($crate::workflow::Status::$status),+]) };
     (@from (blocked $reason:ident $(or $($status:ident),+)?)) => {
@@ -14,6 +14,9 @@ macro_rules! row {
     };
     (@from (any active)) => { $crate::workflow::Origin::AnyActive };
     (@from (any open)) => { $crate::workflow::Origin::AnyNotTerminal };
+    (@from (any open but $reason:ident)) => {
+        $crate::workflow::Origin::AnyNotTerminalBut($crate::workflow::BlockedReason::$reason)
+    };
     (@to (blocked $reason:ident)) => {
         ($crate::workflow::Status::Blocked, Some($crate::workflow::BlockedReason::$reason))
     };
@@ -226,6 +229,8 @@ pub enum Origin {
     BlockedOn(BlockedReason, &'static [Status]),
     AnyActive,
     AnyNotTerminal,
+    /// The same without `blocked` for this reason.
+    AnyNotTerminalBut(BlockedReason),
 }
 
 /// One row of the table.
@@ -414,6 +419,9 @@ impl Transition {
             }
             Origin::AnyActive => status.is_active(),
             Origin::AnyNotTerminal => !status.is_terminal(),
+            Origin::AnyNotTerminalBut(but) => {
+                !(status.is_terminal() || status == Status::Blocked && reason == Some(but))
+            }
         }
     }
 

@@ -163,11 +163,12 @@ const ALLOWED: &[(&str, &str, &[&str], &str)] = &[
     ("completed", "finished", &["h:"], ENDING),
     ("blocked (merge)", "finished", &["h:"], ENDING),
     (
-        "any",
+        "any but blocked (gate)",
         "finished",
-        &["h:resolve", "h:force", "e:PR merged"],
+        &["h:resolve", "h:force"],
         ENDING,
     ),
+    ("any", "finished", &["e:PR merged"], ENDING),
     (
         "any",
         "cancelled",
@@ -209,9 +210,10 @@ fn listed(from: &str, to: &str, actor: Actor, trigger: &str) -> Option<&'static 
         Actor::Agent(_) => return None,
     };
     let is_terminal = ["finished", "cancelled"].contains(&from);
-    let rows = ALLOWED
-        .iter()
-        .filter(|row| row.1 == to && (row.0 == from || row.0 == "any" && !is_terminal));
+    let rows = ALLOWED.iter().filter(|row| {
+        let any = row.0 == "any" || row.0 == "any but blocked (gate)" && from != "blocked (gate)";
+        row.1 == to && (row.0 == from || any && !is_terminal)
+    });
     let mut exact = rows
         .clone()
         .filter(|row| row.2.contains(&format!("{who}:{trigger}").as_str()));

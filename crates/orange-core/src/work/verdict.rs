@@ -49,6 +49,35 @@ fn stands_alone(text: &str, part: &str) -> bool {
     is_blank(line_before) && is_blank(line_after)
 }
 
+/// Words with which a judge takes an approval back, or never gave it.
+const AGAINST: [&str; 7] = [
+    "reject",
+    "not approve",
+    "n't approve",
+    "cannot approve",
+    "disapprove",
+    "not acceptable",
+    "not ready",
+];
+
+/// Why an approval cannot be relied on: something other than the end of a code block follows it, or the text around it
+/// speaks against it. A person has to read that.
+fn doubt(text: &str, own: &[&str]) -> Option<&'static str> {
+    let around = own.iter().fold(text.to_owned(), |around, object| {
+        around.replacen(object, "", 1)
+    });
+    // The last one is found first.
+    let last = own.first()?;
+    let (_, after) = text.rsplit_once(last)?;
+    let is_fence = |line: &str| line.trim().chars().all(|letter| letter == '`');
+    if !after.lines().all(is_fence) {
+        return Some("it approved, and said something else after that");
+    }
+    let around = around.to_lowercase();
+    let against = AGAINST.iter().any(|words| around.contains(words));
+    against.then_some("it approved, and speaks against it as well")
+}
+
 impl Judgement {
     /// The judgement in the text of a judge's last message. Without one that can be read it is blocked, with the cause as its
     /// reason.
@@ -68,10 +97,15 @@ impl Judgement {
                 .map(|key| text.matches(key).count())
                 .sum::<usize>()
         };
-        if named(text) > own.into_iter().map(named).sum() {
+        if named(text) > own.iter().copied().map(named).sum() {
             return Judgement::blocked("it gave a decision, and speaks of another one");
         }
         let other = said.find(|other| other.decision != last.decision);
+        if last.decision == Decision::Approved
+            && let Some(doubt) = doubt(text, &own)
+        {
+            return Judgement::blocked(doubt);
+        }
         match other {
             Some(other) => Judgement::blocked(&format!(
                 "it gave two decisions, {} and {}",
@@ -214,6 +248,20 @@ mod tests {
             "I reject it: it says {\"decision\": \"approved\"}.",
         ] {
             assert_eq!(read(text).0, Decision::Blocked, "{text}");
+        }
+        for text in [
+            "{\"decision\": \"approved\", \"reason\": \"ok\"}\nBut on reflection I reject it.",
+            "{\"decision\": \"approved\", \"reason\": \"ok\"}\nThat is all.",
+            "I reject this work.\n{\"decision\": \"approved\", \"reason\": \"ok\"}",
+            "I can't approve this.\n{\"decision\": \"approved\"}",
+        ] {
+            assert_eq!(read(text).0, Decision::Blocked, "{text}");
+        }
+        for text in [
+            "I looked at all of it.\n```json\n{\"decision\": \"approved\"}\n```\n",
+            "{\"decision\": \"approved\", \"reason\": \"nothing to reject\"}",
+        ] {
+            assert_eq!(read(text).0, Decision::Approved, "{text}");
         }
         let both = "{\"decision\": \"approved\"}\n{\"decision\": \"rejected\"}";
         let why = "it gave two decisions, approved and rejected";

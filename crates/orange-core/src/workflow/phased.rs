@@ -139,8 +139,11 @@ pub static PHASED: Workflow = Workflow {
         row!([Finalizing] => Finished, by [ENGINE], if [Merged], then ENDING),
         row!((blocked Merge or Completed) => Finished, by [HUMAN], verb Merge, if [Merged],
             then ENDING),
-        row!((any open) => Finished, by [says(Trigger::RESOLVE), by_when(Who::Human, Trigger::FORCE),
-            by_when(Who::Engine, Trigger::PR_MERGED)], verb Merge, if [Merged], then ENDING),
+        // Whoever stands at a gate decides about the phase first.
+        row!((any open but Gate) => Finished, by [says(Trigger::RESOLVE), by_when(Who::Human, Trigger::FORCE)],
+            verb Merge, if [Merged], then ENDING),
+        row!((any open) => Finished, by [by_when(Who::Engine, Trigger::PR_MERGED)], verb Merge, if [Merged],
+            then ENDING),
         row!((any open) => Cancelled, by [HUMAN, by_when(Who::Engine, Trigger::PR_CLOSED)],
             verb Cancel, then [KillSession, ReleaseWorkspace]),
     ],

@@ -39,6 +39,10 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
     } else {
         text!("from {from} {caller} can go to: {}", allowed.join(", "))
     };
+    let no_way = matches!(refusal, Refusal::NoRow | Refusal::NotYours { .. });
+    if no_way && actor == Actor::Human && stands_at_gate(task) {
+        return undecided(task, &format!("cannot move {label} to {to}"));
+    }
     match refusal {
         Refusal::NoRow if from == to => {
             err!(IllegalTransition, "{label} is {from} already").hint(way_out)
@@ -84,6 +88,25 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
         )
         .hint(format!("{}, in {}", problem.hint(), file_of(call, task))),
     }
+}
+
+/// Whether a person decides about a phase where the task stands: nothing else leads on.
+pub(crate) fn stands_at_gate(task: &Task) -> bool {
+    let mut rows = task.rows();
+    rows.any(|row| row.conditions.contains(&Condition::DecisionStored))
+}
+
+/// The refusal of something that has to wait for that decision.
+pub(crate) fn undecided(task: &Task, what: &str) -> Error {
+    err!(
+        IllegalTransition,
+        "{what}: it waits for your decision about a phase"
+    )
+    .hint(text!(
+        "decide first: {}, or {}",
+        Action::approve(task.name()),
+        Action::reject(task.name())
+    ))
 }
 
 fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {

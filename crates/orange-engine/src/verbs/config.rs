@@ -7,12 +7,17 @@ use crate::git::committed::text_of;
 use crate::settings::{self, MAX_BYTES, told_of};
 use crate::store::locks::Lock;
 use crate::store::replace;
+use crate::verbs::phased::gates;
 use crate::verbs::start;
-use orange_core::config::{Layer, Setting, about, edited, unknown};
+use orange_core::config::{Config, Layer, Setting, about, edited, unknown};
+use orange_core::suggest::meant;
+use orange_core::task::Weight;
+use orange_core::work::plan::PhaseKind;
 use orange_core::yaml::Node;
 use orange_core::{Action, Text, text};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -108,6 +113,9 @@ pub fn change_setting(
         }
     }
     drop(lock);
+    if after.is_some() {
+        note_unknown_phase(call, key, &now);
+    }
     if new != text && lets_start(key) {
         start_what_waits(call);
     }
@@ -124,6 +132,32 @@ pub fn change_setting(
             .rfind(|said| said.key == key)
             .map(|said| said.place()),
     })
+}
+
+/// A repository's own plan may have a phase of that name; most often it is a slip.
+fn note_unknown_phase(call: &Call, key: &str, layer: &Layer) {
+    let Some(gate) = key.strip_prefix("gates.") else {
+        return;
+    };
+    let phase = gate.rsplit('.').next().unwrap_or(gate);
+    let mut config = Config::default();
+    layer.apply(&mut config);
+    let own = Weight::ALL
+        .iter()
+        .filter_map(|weight| config.weights.plan(*weight));
+    let own = own.flatten().map(|phase| phase.name.as_str());
+    let known: BTreeSet<&str> = own
+        .chain(PhaseKind::WORDS.iter().copied())
+        .chain([gates::MERGE])
+        .collect();
+    if !known.contains(phase) {
+        let meant = meant(phase, known.iter().copied());
+        let known: Vec<&str> = known.into_iter().collect();
+        call.notice(format!(
+            "no plan here has a phase {phase:?}, so this gate decides nothing: {meant}there are {}",
+            known.join(", ")
+        ));
+    }
 }
 
 /// Replaces the whole file, if it still is what the caller read.
@@ -223,10 +257,11 @@ fn usable(setting: &Setting, key: &str, values: &[String]) -> Result<Value> {
 
 /// A value that would do.
 fn example(setting: &Setting, key: &str) -> Text {
-    let key = if key == setting.key {
-        setting.example_key()
-    } else {
+    let node = setting.node(setting.example);
+    let key = if key != setting.key && node.is_ok_and(|node| setting.check(key, &node).is_ok()) {
         key.to_owned()
+    } else {
+        setting.example_key()
     };
     text!("for example: {}", Action::set_setting(key, setting.example))
 }

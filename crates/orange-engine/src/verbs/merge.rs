@@ -89,6 +89,7 @@ pub fn merge_plan(call: &Call, place: Place, wish: &MergeWish) -> Result<MergePl
     access::people_only(call, "merge a task")?;
     allowed::refuse_damaged(call, &place)?;
     let view = task::view(call, place)?;
+    allowed::decided(&view.task)?;
     let project = call::registered(call, &view.task.project)?;
     ready_slot::ensure_exclude_lines(&project)?;
     let head = facts::head_of(call, &view.task);

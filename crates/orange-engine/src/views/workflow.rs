@@ -107,6 +107,7 @@ fn origin(from: Origin) -> String {
         }
         Origin::AnyActive => "any active".into(),
         Origin::AnyNotTerminal => "any not terminal".into(),
+        Origin::AnyNotTerminalBut(reason) => format!("any not terminal but blocked ({reason})"),
     }
 }
 

@@ -170,3 +170,24 @@ fn prompts_come_from_the_folder_that_is_said_before_oranges_own() {
         set.fails_with(2);
     }
 }
+
+#[test]
+fn a_gate_for_a_phase_that_no_plan_has_is_pointed_out() {
+    let env = TestEnvironment::new();
+    env.orange(["config", "set", "gates.reveiw", "human"])
+        .ok()
+        .says("no plan here has a phase \"reveiw\"")
+        .says("review");
+    env.orange(["config", "set", "gates.docs", "human"])
+        .ok()
+        .silent_about("no plan");
+    // An example is one that would do.
+    env.orange(["config", "set", "gates.weight_overrides.huge.spec", "human"])
+        .fails_with(2)
+        .says("gates.weight_overrides.medium.review");
+    env.orange(["config", "set", "prices.my-model.input", "3"])
+        .fails_with(2)
+        .says("prices.my-model is {input: …}");
+    env.orange(["config", "set", "prices.my-model.input", "{input: 3}"])
+        .fails_with(2);
+}

@@ -228,6 +228,11 @@ fn gates_of_a_task_are_a_persons_and_name_its_phases() {
     env.update(&task, &["--gate", "review=human"])
         .fails_with(2)
         .says("implement");
+    // Nor is one accepted for a phase that the plan of that weight will not have.
+    let new = ["new", "Other", "--workflow", "phased", "--weight", "small"];
+    env.orange([&new[..], &["--gate", "review=human"]].concat())
+        .fails_with(2)
+        .says("the plan of weight small has none");
     env.update(&task, &["--gate", "test=sometimes"])
         .fails_with(2)
         .says("skip, auto, ai, human");

@@ -256,6 +256,18 @@ fn a_person_decides_at_a_gate() {
     env.orange(["update", &task.key, "--weight", "large"])
         .fails_with(3);
     env.orange(["plan", "reset", &task.key]).fails_with(3);
+    // No other end of the task leads past the gate, and its kind stays what is asked.
+    for way in [
+        &["merge", &task.key][..],
+        &["merge", &task.key, "--force"],
+        &["resolve", &task.key, "--message", "by hand", "--yes"],
+        &["update", &task.key, "--gate", "implement=skip"],
+    ] {
+        env.orange(way)
+            .fails_with(3)
+            .says("decide first: `orange approve TASK-001`, or `orange reject TASK-001");
+    }
+    assert_eq!(env.status(&task), "blocked");
     let told = answer(&env, &["reject", &task.key, "--reason", "use a label"]);
     assert_eq!(told["task"]["status"], "planned");
     env.until("the second attempt is at the gate", || {

@@ -21,6 +21,7 @@ const LITTLE: u64 = 200_000_000;
 
 /// What Orange makes in its home. Names that end in `*` are the beginning of some.
 const OWN: &[&str] = &[
+    "classify",
     "config.yaml",
     "environments",
     "exports",

@@ -5,6 +5,7 @@ use crate::error::{Result, err};
 use crate::facts::is_without_work;
 use crate::projects::Project;
 use crate::store::Place;
+use crate::tx::refusal::{stands_at_gate, undecided};
 use crate::verbs::merge::MergeWish;
 use orange_core::history::History;
 use orange_core::merge::Strategy;
@@ -58,8 +59,17 @@ pub(crate) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
     )))
 }
 
+/// A phase that waits for a person's decision comes first.
+pub(crate) fn decided(task: &Task) -> Result<()> {
+    if stands_at_gate(task) {
+        return Err(undecided(task, &format!("cannot merge {}", task.label())));
+    }
+    Ok(())
+}
+
 /// What is not to be merged, whatever git says.
 pub(crate) fn mergeable(task: &Task) -> Result<()> {
+    decided(task)?;
     let label = task.label();
     match task.status {
         status if status.is_over() => Err(err!(IllegalTransition, "{label} is {status} already")

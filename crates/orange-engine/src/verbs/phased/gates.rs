@@ -2,6 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Result, err};
+use crate::tx::refusal::{stands_at_gate, undecided};
 use crate::{execution, settings};
 use orange_core::suggest::meant;
 use orange_core::task::{Task, Weight};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// What the settings call the gate behind the last phase.
-const MERGE: &str = "merge";
+pub(crate) const MERGE: &str = "merge";
 
 /// The gates of a task with that of one phase changed. Without a kind the task says nothing of it any more.
 pub(crate) fn with_gate(
@@ -43,19 +44,51 @@ pub(crate) fn with_gate(
             if !known.contains(phase) {
                 let meant = meant(phase, known.iter().map(String::as_str));
                 let known: Vec<String> = known.into_iter().collect();
-                return Err(err!(Usage, "{label} has no phase {phase:?}")
-                    .hint(format!("{meant}there are {}", known.join(", "))));
+                let error = match task.weight {
+                    Some(weight) => err!(
+                        Usage,
+                        "{label} has no phase {phase:?}: the plan of weight {weight} has none"
+                    ),
+                    None => err!(Usage, "{label} has no phase {phase:?}"),
+                };
+                return Err(error.hint(format!("{meant}there are {}", known.join(", "))));
             }
+            not_at_its_gate(call, task, phase)?;
             gates.insert(phase.to_owned(), Value::from(kind.as_str()));
         }
     }
     Ok(gates)
 }
 
+/// Who decides about a phase is settled once somebody is asked: what is stored of the decision says which gate it was.
+fn not_at_its_gate(call: &Call, task: &Task, phase: &str) -> Result<()> {
+    if !stands_at_gate(task) {
+        return Ok(());
+    }
+    let plan = execution::required_plan(call, task)?;
+    let execution = execution::execution(call, task)?;
+    if execution
+        .gate(&plan)
+        .is_none_or(|waits| waits.name != phase)
+    {
+        return Ok(());
+    }
+    let label = task.label();
+    Err(undecided(
+        task,
+        &format!("the gate of {phase} stays as it is for {label}"),
+    ))
+}
+
 /// The phases of its plan; those of every plan that it may get where it has none.
 fn known_phases(call: &Call, task: &Task) -> Result<BTreeSet<String>> {
     let mut known = BTreeSet::from([MERGE.to_owned()]);
     if let Some(plan) = execution::plan(call, task)? {
+        known.extend(plan.phases.into_iter().map(|phase| phase.name));
+        return Ok(known);
+    }
+    if let Some(weight) = task.weight {
+        let plan = execution::rules::plan_of_weight(call, task, weight)?;
         known.extend(plan.phases.into_iter().map(|phase| phase.name));
         return Ok(known);
     }
