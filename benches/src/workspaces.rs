@@ -6,6 +6,7 @@ use crate::report::Row;
 use crate::scratch::Scratch;
 use crate::{Result, note};
 use orange_core::Timestamp;
+use orange_engine::git::site::Behalf;
 use orange_engine::rescue;
 use orange_engine::rescue::Save;
 use orange_engine::workspaces::slot_name;
@@ -133,7 +134,7 @@ impl Pool<'_> {
 
     fn save(&self, round: usize) -> Result<()> {
         let saved = rescue::save(&Save {
-            slot: &self.slot,
+            slot: &Behalf::nobody().at(&self.slot),
             task_id: "bench",
             raw_folder: &self.home.path.join("raw"),
             branch: None,

@@ -9,7 +9,8 @@ pub mod fence;
 use crate::errand;
 use crate::error::{IoContext, Result, err, plain};
 use crate::git::REAL_OBJECTS;
-use crate::git::calls::{self, Call};
+use crate::git::calls::Call;
+use crate::git::site::Behalf;
 use crate::harness::environment;
 use crate::harness::watch::{self, Queue, Watched};
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
@@ -90,8 +91,9 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     }
     let terminal = rustix::termios::tcgetattr(std::io::stdin()).ok();
     let mut alarms = Alarms::install()?;
-    begin(&folder, &this.home)?;
-    let at_work = Call::begin(&spec.worktree, &format!("{} of {}", spec.role, spec.task));
+    begin(&folder)?;
+    let site = Behalf::new(&this.home, |_| {}).at(&spec.worktree);
+    let at_work = Call::begin(&site, &format!("{} of {}", spec.role, spec.task));
     let mut ended = if folder.is_to_stop() {
         ended("stopped by orange before it began".into(), None, true)
     } else {
@@ -147,7 +149,7 @@ pub(crate) fn lock(folder: &RunFolder) -> Result<Option<File>> {
 }
 
 /// Records that this process carries a run out. What its agents detach becomes a child of this process.
-pub(crate) fn begin(folder: &RunFolder, home: &Path) -> Result<()> {
+pub(crate) fn begin(folder: &RunFolder) -> Result<()> {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let process = ProcessId::of(std::process::id()).ok_or_else(|| {
         err!(
@@ -159,7 +161,6 @@ pub(crate) fn begin(folder: &RunFolder, home: &Path) -> Result<()> {
         process,
         at: Timestamp::now(),
     })?;
-    calls::keep_notes_in(home);
     Ok(())
 }
 

@@ -53,7 +53,7 @@ impl ExecutorRun {
             listen(signal, &stop)?;
         }
         listen(SIGHUP, &hung_up)?;
-        agent_run::begin(&folder, home)?;
+        agent_run::begin(&folder)?;
         Ok(ExecutorRun {
             spec,
             environment,

@@ -2,6 +2,8 @@
 
 use crate::database::Database;
 use crate::error::{IoContext, Result, err};
+use crate::git::Site;
+use crate::git::site::Behalf;
 use crate::home::Home;
 use crate::index::Index;
 use crate::person_environment::PersonEnvironment;
@@ -213,8 +215,6 @@ impl Call {
 
     /// A call on a home that others may be using too.
     pub fn on(home: Home, settings: Settings) -> Call {
-        crate::git::calls::keep_notes_in(&settings.home);
-        crate::git::locks::report_waits_to(settings.say);
         Call {
             store: home.store().clone(),
             home,
@@ -246,6 +246,11 @@ impl Call {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// A repository or a worktree in which git may change something on behalf of this call.
+    pub(crate) fn site(&self, folder: impl Into<PathBuf>) -> Site {
+        Behalf::new(self.store.home(), self.say).at(folder)
     }
 
     /// The time in the precision that is written down.

@@ -20,7 +20,7 @@ pub fn recover(call: &Call) {
         return;
     }
     // First: whatever is finished here may need what a dead git has locked.
-    calls::clear_up(calls::Need::Later);
+    calls::clear_up(call.store.home(), calls::Need::Later);
     for place in call.store.marked() {
         let folder = place.folder();
         match recover_one(call, &place) {
@@ -108,7 +108,7 @@ fn follow_move(call: &Call, old: &Record) {
         if slots.is_empty() || !project.path.is_dir() {
             continue;
         }
-        if let Err(error) = worktree::repair(&project.path, &slots) {
+        if let Err(error) = worktree::repair(&call.site(&project.path), &slots) {
             tracing::warn!(%error, project = project.name, "git was not told where the workspaces are");
         }
     }

@@ -10,6 +10,7 @@ pub mod restore;
 pub mod same;
 
 use crate::error::{Result, err};
+use crate::git::Site;
 use crate::git::rescue::content::{Entries, TempIndex};
 use crate::git::rescue::refs::{self, Kept};
 use crate::git::rescue::{LINK, Worktree};
@@ -30,7 +31,7 @@ pub(crate) const STRAYS: &str = ".rescued";
 /// Whose worktree is to be saved, and why.
 #[derive(Debug, Clone, Copy)]
 pub struct Save<'a> {
-    pub slot: &'a Path,
+    pub slot: &'a Site,
     pub task_id: &'a str,
     /// Where raw content goes that git cannot hold: `<task folder>/rescued`.
     pub raw_folder: &'a Path,
@@ -71,7 +72,7 @@ pub fn save(save: &Save<'_>) -> Result<Option<Rescue>> {
 
 /// As [`save`]; also returns what was found, so that the caller can remove exactly that.
 pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, Content)> {
-    let worktree = Worktree::open(save.slot)?;
+    let worktree = Worktree::open_site(save.slot)?;
     let index = TempIndex::copy_of(&worktree)?;
     let (entries, staged) = read_index(&worktree, &index)?;
     let base = worktree.base_tree()?;
@@ -184,7 +185,7 @@ pub fn latest(all: &[Rescue]) -> Option<&Rescue> {
 const ONE_RELEASE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Deletes rescues that still are what they were when they were listed, all or none. Their copies are the caller's.
-pub fn forget(repository: &Path, old: &[Rescue]) -> Result<()> {
+pub fn forget(repository: &Site, old: &[Rescue]) -> Result<()> {
     let old = old.iter();
     let old = old.map(|rescue| (rescue.reference.as_str(), rescue.commit.as_str()));
     refs::forget(repository, old)

@@ -22,6 +22,7 @@ pub mod verify_slot;
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
+use crate::git::Site;
 use crate::projects::Project;
 use crate::rules::{self, LOCKFILES, base_files};
 use crate::store::Place;
@@ -54,7 +55,7 @@ struct TaskSlot<'a> {
     task: &'a Task,
     place: &'a Place,
     lease: &'a Lease,
-    folder: &'a Path,
+    folder: &'a Site,
 }
 
 /// `shop--2`.

@@ -165,6 +165,7 @@ pub fn refs_below(repository: &Path, below: &[&str]) -> Result<Vec<String>> {
 mod tests {
     use super::*;
     use crate::commit_of;
+    use crate::site::Behalf;
     use crate::tests::git;
 
     const TIMEOUT: Duration = Duration::from_secs(60);
@@ -179,7 +180,13 @@ mod tests {
         git(&plain, &["init", "-q", "-b", "main"]);
         let reftable = ["init", "-q", "-b", "main", "--ref-format=reftable"];
         // Gits of today only.
-        let has_tables = Git::at(&tables).args(reftable).run().unwrap().success;
+        let has_tables = Behalf::nobody()
+            .at(&tables)
+            .git()
+            .args(reftable)
+            .run()
+            .unwrap()
+            .success;
         for repository in [Some(&plain), has_tables.then_some(&tables)]
             .into_iter()
             .flatten()

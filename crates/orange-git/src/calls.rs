@@ -2,6 +2,7 @@
 //! a project. A note is removed when it has ended, and what it may have left is cleared up. When it or Orange was killed, the note
 //! stays, and tells whose the locks are that were left.
 
+use super::site::{Behalf, Site};
 use super::{locks, rescue, state};
 use orange_sys::listing;
 use orange_sys::private;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 /// The folder of the notes, in the home.
@@ -52,28 +53,14 @@ const READERS: &[&str] = &[
     "write-tree",
 ];
 
+/// The one way to call `git worktree` that changes nothing.
+const LIST: &str = "git worktree list";
+
 /// A note that is older than this, of a git that is dead, was given up by the Orange that wrote it.
 const UNSURE: Duration = Duration::from_secs(60);
 
 /// A note that cannot be read is removed when it is older than this.
 const OLD: Duration = Duration::from_secs(3600);
-
-static HOME: RwLock<Option<PathBuf>> = RwLock::new(None);
-
-/// From now on notes are kept in this home.
-pub fn keep_notes_in(home: &Path) {
-    let mut known = HOME.write().unwrap_or_else(PoisonError::into_inner);
-    *known = Some(home.to_owned());
-}
-
-fn home() -> Option<PathBuf> {
-    let home = HOME.read().unwrap_or_else(PoisonError::into_inner);
-    home.clone()
-}
-
-fn folder() -> Option<PathBuf> {
-    home().map(|home| home.join(FOLDER))
-}
 
 /// The first line of a note; the process that was started follows on the second one.
 #[derive(Debug, Serialize, Deserialize)]
@@ -91,29 +78,36 @@ pub(super) struct Note {
     pub(super) is_program: bool,
 }
 
+/// Whether a git with these words may lock something in a repository.
+pub(super) fn may_lock(words: &str) -> bool {
+    let command = words.split(' ').nth(1).unwrap_or_default();
+    !READERS.contains(&command) && words != LIST
+}
+
 /// Something that is at work in a repository.
 pub struct Call {
+    /// Where its note is kept.
+    home: PathBuf,
     file: PathBuf,
     note: Note,
 }
 
 impl Call {
     /// None for a git that locks nothing, and where no note can be kept: then a lock is only named.
-    pub(super) fn of_git(folder: &Path, words: &str) -> Option<Call> {
-        let command = words.split(' ').nth(1).unwrap_or_default();
-        if READERS.contains(&command) {
-            None
+    pub(super) fn of_git(folder: &Path, behalf: Option<&Behalf>, words: &str) -> Option<Call> {
+        if may_lock(words) {
+            Call::noted(folder, behalf?, words, false)
         } else {
-            Call::noted(folder, words, false)
+            None
         }
     }
 
     /// Notes that a program begins in this folder which may call git. None where no note can be kept.
-    pub fn begin(folder: &Path, words: &str) -> Option<Call> {
-        Call::noted(folder, words, true)
+    pub fn begin(site: &Site, words: &str) -> Option<Call> {
+        Call::noted(site, site.behalf(), words, true)
     }
 
-    fn noted(folder: &Path, words: &str, is_program: bool) -> Option<Call> {
+    fn noted(folder: &Path, behalf: &Behalf, words: &str, is_program: bool) -> Option<Call> {
         static OWN: OnceLock<Option<ProcessId>> = OnceLock::new();
         let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
         let (own, common) = git_dirs_of(folder)?;
@@ -125,9 +119,10 @@ impl Call {
             started: SystemTime::now(),
             is_program,
         };
-        let file = self::folder()?.join(unique_name());
+        let home = behalf.home()?.to_owned();
+        let file = home.join(FOLDER).join(unique_name());
         create(&file)?.write_all(&line_of(&note)?).ok()?;
-        Some(Call { file, note })
+        Some(Call { home, file, note })
     }
 
     /// Adds who it is. A note without that still tells of the repository and the time.
@@ -141,7 +136,7 @@ impl Call {
 
     /// It is gone. What was killed, or may have had something of its own killed, may have left locks.
     pub fn ended(self, killed: bool) {
-        if !killed || self.note.clear_up(Need::Now) {
+        if !killed || self.note.clear_up(&self.home, Need::Now) {
             let _ = fs::remove_file(&self.file);
         }
     }
@@ -185,23 +180,19 @@ pub enum Need {
 
 impl Note {
     /// Removes the locks that this git left. False if it cannot be told yet which these are.
-    fn clear_up(&self, need: Need) -> bool {
-        let killed = |home: PathBuf| locks::Killed {
+    fn clear_up(&self, home: &Path, need: Need) -> bool {
+        locks::remove_left(&locks::Killed {
             note: self,
             workspaces: home.join("workspaces"),
             need,
-        };
-        home().is_some_and(|home| locks::remove_left(&killed(home)))
+        })
     }
 }
 
-/// Removes the locks of gits that are dead and whose Orange is dead too. With nothing to do it costs one look at an empty
-/// folder.
-pub fn clear_up(need: Need) {
-    let Some(folder) = folder() else {
-        return;
-    };
-    for entry in listing::checked(&folder).unwrap_or_default() {
+/// Removes the locks of gits that are dead and whose Orange is dead too, by the notes of a home. With nothing to do it costs
+/// one look at an empty folder.
+pub fn clear_up(home: &Path, need: Need) {
+    for entry in listing::checked(&home.join(FOLDER)).unwrap_or_default() {
         let file = entry.path();
         let Ok(text) = fs::read_to_string(&file) else {
             continue;
@@ -217,7 +208,7 @@ pub fn clear_up(need: Need) {
             Some(note) if note.orange.is_alive() && (git.is_none() || !is_older(&file, UNSURE)) => {
                 false
             }
-            Some(note) => note.clear_up(need),
+            Some(note) => note.clear_up(home, need),
             // Cut short, or of a later version.
             None => is_older(&file, OLD),
         };

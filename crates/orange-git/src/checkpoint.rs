@@ -2,7 +2,7 @@
 
 use super::rescue::nul_separated;
 use super::said::phrases;
-use super::{Git, commit_of};
+use super::{Git, Site, commit_of};
 use orange_core::work::transcript::{ChangedFile, FileAction};
 use orange_sys::error::Result;
 use std::collections::BTreeMap;
@@ -16,14 +16,15 @@ pub const ROOT: &str = "refs/orange/checkpoint";
 /// Commits all that is changed or new in a slot and not ignored; None when there is nothing. The repository's hooks do not
 /// run, and nothing is signed: nobody is there to type a passphrase. Nested repositories are left out, because a commit would only
 /// name them.
-pub fn commit_all(slot: &Path, message: &str) -> Result<Option<String>> {
+pub fn commit_all(slot: &Site, message: &str) -> Result<Option<String>> {
     stage(slot, &["--update"], Vec::new())?;
     let new = untracked(slot)?;
     if !new.is_empty() {
         let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
         stage(slot, &from_input, nul_separated(new))?;
     }
-    let staged = Git::in_slot(slot)
+    let staged = slot
+        .git_in_slot()
         .args(["diff", "--cached", "--quiet"])
         .run()?;
     if staged.yes_or_no("git diff")? {
@@ -40,19 +41,19 @@ pub fn commit_all(slot: &Path, message: &str) -> Result<Option<String>> {
         .input(message)
         .run()
     };
-    let said = commit(Git::in_slot(slot))?;
+    let said = commit(slot.git_in_slot())?;
     let said = if said.success || !said.failed_by(phrases::NO_IDENTITY) {
         said
     } else {
-        commit(Git::in_slot(slot).by_orange("now"))?
+        commit(slot.git_in_slot().by_orange("now"))?
     };
     said.checked("git commit")?;
     commit_of(slot, "HEAD")
 }
 
 /// Not by the name `add`, which everywhere else writes only to an index of Orange's own.
-fn stage(slot: &Path, options: &[&str], paths: Vec<u8>) -> Result<()> {
-    let git = Git::in_slot(slot).args(["--literal-pathspecs", "stage"]);
+fn stage(slot: &Site, options: &[&str], paths: Vec<u8>) -> Result<()> {
+    let git = slot.git_in_slot().args(["--literal-pathspecs", "stage"]);
     git.args(options).input(paths).done()
 }
 
@@ -80,8 +81,8 @@ pub fn task_of(reference: &str) -> Option<&str> {
 }
 
 /// Points a checkpoint at a commit, wherever it was before.
-pub fn note(repository: &Path, reference: &str, commit: &str) -> Result<()> {
-    let git = Git::at(repository).quiet();
+pub fn note(repository: &Site, reference: &str, commit: &str) -> Result<()> {
+    let git = repository.git().quiet();
     let said = git.args(["update-ref", reference, commit]).run()?;
     // Git may fail after it has made the ref.
     if commit_of(repository, reference)?.as_deref() == Some(commit) {
@@ -99,7 +100,7 @@ pub fn below(repository: &Path, task: &str, name: &str) -> Result<Vec<String>> {
 }
 
 /// Deletes every checkpoint of a task.
-pub fn forget(repository: &Path, task: &str) -> Result<()> {
+pub fn forget(repository: &Site, task: &str) -> Result<()> {
     let below = format!("{ROOT}/{task}");
     let found = super::rescue::refs::kept_below(repository, &below)?;
     let refs = found
@@ -158,6 +159,7 @@ pub fn changed_files(folder: &Path, from: &str, to: &str) -> Result<Vec<ChangedF
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use crate::site::Behalf;
     use crate::tests::git;
     use std::fs;
 
@@ -174,7 +176,7 @@ mod tests {
     #[test]
     fn everything_but_nested_repositories_and_ignored_files_is_committed() {
         let repository = repository();
-        let folder = repository.path();
+        let folder = &Behalf::nobody().at(repository.path());
         fs::write(folder.join(".gitignore"), "ignored\n").unwrap();
         assert!(commit_all(folder, "ignore").unwrap().is_some());
         for name in ["ignored", "a b\tc", "-dash", ":(top)magic"] {
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn checkpoints_of_a_task_are_forgotten_together() {
         let repository = repository();
-        let folder = repository.path();
+        let folder = &Behalf::nobody().at(repository.path());
         let commit = commit_of(folder, "HEAD").unwrap().unwrap();
         for name in ["implement/1", "implement/2"] {
             note(folder, &reference("abc", name), &commit).unwrap();

@@ -143,9 +143,7 @@ mod tests {
         }
 
         fn git(&self, words: &[&str]) -> String {
-            let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-            let git = Git::at(self.0.path()).args(identity).args(words);
-            git.text().unwrap()
+            crate::tests::git(self.0.path(), words)
         }
 
         fn commit(&self, file: &str, content: &str) -> String {

@@ -4,11 +4,12 @@
 
 mod restore;
 
-use super::Git;
 use super::landing::{Moved, Swap, ready};
 use super::locks::{self, Wait};
+use super::site::Behalf;
 use super::state::git_folder;
 use super::worktree::git_dir;
+use super::{Git, Site};
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{Error, IoContext, Result, err};
 use orange_sys::private::unless_gone;
@@ -28,7 +29,7 @@ const OURS: &str = "orange brings this checkout forward:";
 pub struct Held {
     /// What was begun could not be brought to an end: the lock stays, and `recover` goes on there.
     unfinished: bool,
-    checkout: PathBuf,
+    checkout: Site,
     owner: String,
     lock: PathBuf,
     index: PathBuf,
@@ -37,10 +38,10 @@ pub struct Held {
 
 impl Held {
     /// Waits until no other git is at work there; Err says in words that one still is.
-    pub fn take(checkout: &Path, owner: &str) -> Result<std::result::Result<Held, String>> {
+    pub fn take(checkout: &Site, owner: &str) -> Result<std::result::Result<Held, String>> {
         let folder = git_dir(checkout)?;
         let lock = folder.join("index.lock");
-        let mut wait = Wait::begin();
+        let mut wait = Wait::begin(checkout.behalf());
         loop {
             match place(&lock, owner, "", true) {
                 Ok(()) => return Ok(Ok(Held::of(checkout, &folder, owner))),
@@ -62,10 +63,10 @@ impl Held {
         }
     }
 
-    fn of(checkout: &Path, folder: &Path, owner: &str) -> Held {
+    fn of(checkout: &Site, folder: &Path, owner: &str) -> Held {
         Held {
             unfinished: false,
-            checkout: checkout.to_owned(),
+            checkout: checkout.clone(),
             owner: owner.to_owned(),
             lock: folder.join("index.lock"),
             index: folder.join("index"),
@@ -157,7 +158,7 @@ impl Held {
     }
 
     fn git(&self) -> Git {
-        Git::at(&self.checkout).env("GIT_INDEX_FILE", &self.copy)
+        self.checkout.git().env("GIT_INDEX_FILE", &self.copy)
     }
 
     fn copy_index(&self) -> Result<()> {
@@ -205,7 +206,7 @@ fn place(lock: &Path, owner: &str, to: &str, new: bool) -> io::Result<()> {
 
 /// Goes on where a process of Orange died that was bringing a checkout forward for this owner. Other locks are left
 /// alone.
-pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
+pub fn recover(checkout: &Site, owner: &str) -> Result<()> {
     let Ok(folder) = git_folder(checkout) else {
         return Ok(());
     };
@@ -217,7 +218,7 @@ pub fn recover(checkout: &Path, owner: &str) -> Result<()> {
     if read.is_err() || words.next() != Some(owner) {
         return Ok(());
     }
-    if still_at_work(&folder.join("index.lock"))? {
+    if still_at_work(&folder.join("index.lock"), checkout.behalf())? {
         let place = checkout.display();
         let error = err!(Busy, "git is still bringing {place} forward");
         return Err(error.hint("wait until it is through, then try again"));
@@ -249,9 +250,9 @@ fn run_post_merge(checkout: &Path) {
 }
 
 /// A git that outlived its Orange is waited for. True if it takes too long.
-fn still_at_work(lock: &Path) -> Result<bool> {
+fn still_at_work(lock: &Path, behalf: &Behalf) -> Result<bool> {
     let file = File::open(lock).doing("open", lock)?;
-    let mut wait = Wait::begin();
+    let mut wait = Wait::begin(behalf);
     while file.try_lock().is_err() {
         if !wait.goes_on(lock) {
             return Ok(true);
@@ -262,7 +263,7 @@ fn still_at_work(lock: &Path) -> Result<bool> {
 }
 
 /// Would it work? Asked before something is pushed that could not be had here afterwards.
-pub fn could_forward(checkout: &Path, owner: &str, to: &str) -> Result<Moved> {
+pub fn could_forward(checkout: &Site, owner: &str, to: &str) -> Result<Moved> {
     let held = match Held::take(checkout, owner)? {
         Ok(held) => held,
         Err(why) => return Ok(Moved::Refused(why)),

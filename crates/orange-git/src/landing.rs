@@ -4,7 +4,7 @@
 pub(super) mod ready;
 
 use super::said::phrases;
-use super::{Git, worktree};
+use super::{Git, Site, worktree};
 use orange_sys::error::{Result, err};
 pub use ready::could_move;
 use std::fs::File;
@@ -114,14 +114,14 @@ pub struct Swap<'a> {
 
 impl Swap<'_> {
     /// `alive` is locked as long as git is at it.
-    pub fn make(&self, repository: &Path, alive: &File) -> Result<Moved> {
+    pub fn make(&self, repository: &Site, alive: &File) -> Result<Moved> {
         self.swap(repository, alive, |reference| {
             has_arrived(repository, reference, self.to)
         })
     }
 
     /// The same for a move backwards: there a branch that has not moved is beyond its target too.
-    pub fn make_backwards(&self, repository: &Path, alive: &File) -> Result<Moved> {
+    pub fn make_backwards(&self, repository: &Site, alive: &File) -> Result<Moved> {
         self.swap(repository, alive, |reference| {
             let now = super::commit_of(repository, reference)?;
             Ok(now.as_deref() == Some(self.to))
@@ -130,13 +130,14 @@ impl Swap<'_> {
 
     fn swap(
         &self,
-        repository: &Path,
+        repository: &Site,
         alive: &File,
         has_moved: impl FnOnce(&str) -> Result<bool>,
     ) -> Result<Moved> {
         let reference = format!("refs/heads/{}", self.branch);
-        let said = super::past_locks(|| {
-            Git::at(repository)
+        let said = super::past_locks(repository.behalf(), || {
+            repository
+                .git()
                 .with_short_lock_timeouts()
                 .args(["update-ref", "-m", self.why])
                 .args([&reference, self.to, self.from])
@@ -180,14 +181,15 @@ pub enum Pushed {
 /// a later one of that branch, so nothing is overwritten by it. `alive` is locked as long as that takes, whoever of us
 /// is killed meanwhile.
 pub fn push(
-    repository: &Path,
+    repository: &Site,
     commit: &str,
     branch: &str,
     expected: Option<&str>,
     alive: &File,
 ) -> Result<Pushed> {
     let expected = expected.unwrap_or_default();
-    let said = Git::at(repository)
+    let said = repository
+        .git()
         .args(["push", "--porcelain"])
         .pushing(branch, expected, commit)
         .holding(alive)?
@@ -256,8 +258,9 @@ pub fn taken_back(
 }
 
 /// Deletes a branch of the remote if it is still where it was; false if it is not.
-pub fn delete_remote(repository: &Path, branch: &str, at: &str) -> Result<bool> {
-    let said = Git::at(repository)
+pub fn delete_remote(repository: &Site, branch: &str, at: &str) -> Result<bool> {
+    let said = repository
+        .git()
         .args(["push", "--porcelain", "--no-verify"])
         .pushing(branch, at, "")
         .run()?;

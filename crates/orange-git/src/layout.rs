@@ -106,7 +106,7 @@ fn settings(git: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Git;
+    use crate::site::Behalf;
     use crate::tests::git;
     use crate::worktree::{self, list};
 
@@ -171,7 +171,12 @@ mod tests {
             fs::create_dir(&repository).unwrap();
             git(&repository, &["init", "-q", "-b", "main"]);
             assert!(worktrees(&repository).is_some(), "{name}");
-            let _ = Git::at(&repository).args(&words).run().unwrap();
+            let _ = Behalf::nobody()
+                .at(&repository)
+                .git()
+                .args(&words)
+                .run()
+                .unwrap();
             assert_eq!(worktrees(&repository), None, "{name}");
         }
         assert!(list(&root.join("bare")).unwrap()[0].branch.is_none());

@@ -25,6 +25,7 @@ pub mod reflog;
 mod refs;
 pub mod rescue;
 mod said;
+pub mod site;
 pub mod state;
 pub mod status;
 #[cfg(test)]
@@ -38,7 +39,7 @@ pub use locks::past_locks;
 use orange_sys::environment;
 use orange_sys::error::{Code, Error, Result, copied, err, plain};
 use orange_sys::programs::located;
-use orange_sys::time_limit::Watch;
+use orange_sys::time_limit::{LimitOfThread, Watch};
 pub use questions::{
     branch_exists, branches_with, commit_in_files, commit_of, commits_ahead, commits_of,
     current_branch, default_branch, has_path, is_ancestor, merge_base, repository_of, short,
@@ -46,13 +47,14 @@ pub use questions::{
 };
 use said::phrases;
 pub use said::{Said, obstacle};
+use site::Behalf;
+pub use site::Site;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Variables that would make git speak of another repository (set inside hooks, for instance).
@@ -87,25 +89,6 @@ const QUIET: &[&str] = &[
     "commit.gpgSign=false",
 ];
 
-/// In seconds; 0: git may take all the time it needs.
-static LONGEST: AtomicU64 = AtomicU64::new(0);
-
-/// While it is there, no git of this process that has no timeout of its own runs for longer.
-pub struct TimeoutForAll(());
-
-impl TimeoutForAll {
-    pub fn set(timeout: Duration) -> TimeoutForAll {
-        LONGEST.store(timeout.as_secs(), Ordering::Relaxed);
-        TimeoutForAll(())
-    }
-}
-
-impl Drop for TimeoutForAll {
-    fn drop(&mut self) {
-        LONGEST.store(0, Ordering::Relaxed);
-    }
-}
-
 /// What git says of itself: `git version 2.47.3`.
 pub fn version() -> Result<String> {
     Git::anywhere().arg("version").timeout(SOON).text()
@@ -119,6 +102,8 @@ pub struct Git {
     command: Command,
     /// Where it works; None for a question that needs no repository.
     folder: Option<PathBuf>,
+    /// None for a git that locks nothing.
+    behalf: Option<Behalf>,
     input: Option<Vec<u8>>,
     held: Option<File>,
     timeout: Option<Duration>,
@@ -164,6 +149,7 @@ impl Git {
         Git {
             command,
             folder: None,
+            behalf: None,
             input: None,
             held: None,
             timeout: None,
@@ -179,6 +165,11 @@ impl Git {
             git = git.env("GIT_CEILING_DIRECTORIES", above);
         }
         git
+    }
+
+    fn on_behalf(mut self, behalf: &Behalf) -> Git {
+        self.behalf = Some(behalf.clone());
+        self
     }
 
     pub fn quiet(self) -> Git {
@@ -242,9 +233,8 @@ impl Git {
 
     /// Runs it, whatever it answers.
     pub fn run(mut self) -> Result<Said> {
-        let longest = LONGEST.load(Ordering::Relaxed);
-        if self.timeout.is_none() && self.held.is_none() && longest > 0 {
-            self.timeout = Some(Duration::from_secs(longest));
+        if self.timeout.is_none() && self.held.is_none() {
+            self.timeout = LimitOfThread::now();
         }
         if self.own_session {
             orange_sys::time_limit::own_session(&mut self.command);
@@ -261,7 +251,13 @@ impl Git {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let folder = self.folder.as_deref();
-        let call = folder.and_then(|folder| Call::of_git(folder, &spoken(&self.command)));
+        let behalf = self.behalf.as_ref();
+        let words = spoken(&self.command);
+        debug_assert!(
+            behalf.is_some() || has_own_index(&self.command) || !calls::may_lock(&words),
+            "{words}: nobody would clear up after it"
+        );
+        let call = folder.and_then(|folder| Call::of_git(folder, behalf, &words));
         let mut child = self.command.spawn().map_err(|error| cannot_start(&error))?;
         if let Some(call) = &call {
             call.started(child.id());
@@ -366,6 +362,12 @@ impl Git {
     }
 }
 
+/// Whether a call works on an index of Orange's own, and locks that alone.
+fn has_own_index(command: &Command) -> bool {
+    let mut variables = command.get_envs();
+    variables.any(|(name, value)| name == "GIT_INDEX_FILE" && value.is_some())
+}
+
 /// `git worktree add`: what a message calls a command.
 fn spoken(command: &Command) -> String {
     let mut words = vec!["git".to_owned()];
@@ -374,7 +376,7 @@ fn spoken(command: &Command) -> String {
         if word == "-C" || word == "-c" {
             arguments.next();
             continue;
-        } else if word == "--bare" {
+        } else if word == "--bare" || word == "--literal-pathspecs" {
             continue;
         }
         let word = word.to_string_lossy();

@@ -3,6 +3,7 @@
 
 use super::calls::{Need, Note};
 use super::layout::link_of;
+use super::site::Behalf;
 use super::worktree::same_folder;
 use super::{Git, Said, rescue, state};
 use orange_core::naming::counted;
@@ -15,7 +16,6 @@ use std::fs::{self, File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -36,24 +36,17 @@ const UNREPORTED: Duration = Duration::from_secs(1);
 const SHORT_LOCK_TIMEOUTS: [&str; 2] =
     ["core.filesRefLockTimeout=300", "core.packedRefsTimeout=300"];
 
-fn nobody(_text: &str) {}
-
-static REPORT: RwLock<fn(&str)> = RwLock::new(nobody);
-
-/// From now on long waits are reported here.
-pub fn report_waits_to(say: fn(&str)) {
-    *REPORT.write().unwrap_or_else(PoisonError::into_inner) = say;
-}
-
 /// A wait for the lock of another git.
-pub struct Wait {
+pub struct Wait<'a> {
+    behalf: &'a Behalf,
     began: Instant,
     reported: bool,
 }
 
-impl Wait {
-    pub fn begin() -> Wait {
+impl Wait<'_> {
+    pub fn begin(behalf: &Behalf) -> Wait<'_> {
         Wait {
+            behalf,
             began: Instant::now(),
             reported: false,
         }
@@ -64,11 +57,9 @@ impl Wait {
         let waited = self.began.elapsed();
         if waited >= UNREPORTED && !self.reported {
             self.reported = true;
-            let report = *REPORT.read().unwrap_or_else(PoisonError::into_inner);
-            report(&format!(
-                "waits for another git to release {}",
-                lock.display()
-            ));
+            let lock = lock.display();
+            let report = format!("waits for another git to release {lock}");
+            self.behalf.say(&report);
         }
         waited < LONGEST_WAIT
     }
@@ -83,8 +74,8 @@ impl Git {
 
 /// Runs git again while another git holds a lock that it wants, for five seconds at most. A lock that nobody can be holding
 /// is not waited for.
-pub fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
-    let mut wait = Wait::begin();
+pub fn past_locks(behalf: &Behalf, run: impl Fn() -> Result<Said>) -> Result<Said> {
+    let mut wait = Wait::begin(behalf);
     let mut cleared_up = false;
     loop {
         let said = run()?;
@@ -92,7 +83,9 @@ pub fn past_locks(run: impl Fn() -> Result<Said>) -> Result<Said> {
             return Ok(said);
         };
         if !cleared_up {
-            super::calls::clear_up(Need::Now);
+            if let Some(home) = behalf.home() {
+                super::calls::clear_up(home, Need::Now);
+            }
             cleared_up = true;
         } else if !wait.goes_on(lock) || is_abandoned(lock) {
             return Ok(said);

@@ -4,7 +4,7 @@
 use super::rescue::common_dir;
 use super::rescue::content::is_sparse;
 use super::rescue::lost::OWN_REFS;
-use super::{Git, hidden, worktree};
+use super::{Git, Site, hidden, worktree};
 use orange_sys::error::{IoContext, Result};
 use orange_sys::listing;
 use orange_sys::private::unless_gone;
@@ -227,7 +227,7 @@ fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Removes refs and the state of operations that only this worktree has. Their commits are saved.
-pub fn clear(slot: &Path) -> Result<()> {
+pub fn clear(slot: &Site) -> Result<()> {
     let folder = worktree::git_dir(slot)?;
     for path in leftovers(&folder)? {
         let is_folder = fs::symlink_metadata(&path).is_ok_and(|about| about.is_dir());
@@ -241,10 +241,14 @@ pub fn clear(slot: &Path) -> Result<()> {
     // Written by every reset.
     let _ = fs::remove_file(folder.join("ORIG_HEAD"));
     if folder.join("reftable").is_dir() {
-        let own = Git::in_slot(slot).args(["for-each-ref", "--format=delete %(refname)"]);
+        let own = slot
+            .git_in_slot()
+            .args(["for-each-ref", "--format=delete %(refname)"]);
         let lines = own.args(OWN_REFS).text()?;
         if !lines.is_empty() {
-            let delete = Git::in_slot(slot).args(["update-ref", "--no-deref", "--stdin"]);
+            let delete = slot
+                .git_in_slot()
+                .args(["update-ref", "--no-deref", "--stdin"]);
             delete.input(format!("{lines}\n")).text()?;
         }
     }

@@ -5,7 +5,7 @@ use super::hashes::{is_line, link_hash};
 use super::rescue::content::TempIndex;
 use super::rescue::{Worktree, nul_separated};
 use super::state::{self, Head};
-use super::{Git, hidden};
+use super::{Git, Site, hidden};
 use orange_sys::error::{IoContext, Result};
 use std::collections::HashMap;
 use std::fs;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const PLAIN_INDEX: &[&str] = &["core.untrackedCache=false", "core.splitIndex=false"];
 
 /// Detaches HEAD at a commit when it names a branch without commits, which has nothing to detach at.
-pub fn leave_unborn(slot: &Path, commit: &str) -> Result<()> {
+pub fn leave_unborn(slot: &Site, commit: &str) -> Result<()> {
     if matches!(state::head(slot), Head::Detached(_)) {
         return Ok(());
     }
@@ -24,15 +24,15 @@ pub fn leave_unborn(slot: &Path, commit: &str) -> Result<()> {
 }
 
 /// Puts a detached HEAD at a commit.
-pub(super) fn parked_at(slot: &Path, commit: &str) -> Git {
-    Git::in_slot(slot)
+pub(super) fn parked_at(slot: &Site, commit: &str) -> Git {
+    slot.git_in_slot()
         .args(["update-ref", "--no-deref", "-m", "orange: parked", "HEAD"])
         .arg(commit)
 }
 
 /// Moves a detached HEAD from one commit to another; `from` is None for a HEAD that had none. Returns false if HEAD is not
 /// there any more. No branch is moved, whatever is checked out meanwhile.
-pub fn move_head(slot: &Path, from: Option<&str>, to: &str) -> Result<bool> {
+pub fn move_head(slot: &Site, from: Option<&str>, to: &str) -> Result<bool> {
     match state::head(slot) {
         Head::Detached(now) if now == to => return Ok(true),
         Head::Detached(now) if Some(now.as_str()) == from => {}
@@ -48,15 +48,15 @@ pub fn move_head(slot: &Path, from: Option<&str>, to: &str) -> Result<bool> {
 }
 
 /// Makes the index that of a commit. HEAD and branches stay. An index with flags that hide files is made anew.
-pub fn reset_index(slot: &Path, commit: &str) -> Result<()> {
+pub fn reset_index(slot: &Site, commit: &str) -> Result<()> {
     if hidden::has_flags(slot)? && !hidden::clear_in_sparse(slot)? {
-        let worktree = Worktree::open(slot)?;
+        let worktree = Worktree::open_site(slot)?;
         let index = TempIndex::empty(&worktree);
         index.read_tree(commit)?;
         let target = worktree.git_dir.join("index");
         fs::rename(index.path(), &target).doing("replace", &target)?;
     }
-    let git = Git::in_slot(slot).settings(PLAIN_INDEX);
+    let git = slot.git_in_slot().settings(PLAIN_INDEX);
     git.args(["read-tree", "--reset", commit]).done()
 }
 
@@ -68,8 +68,10 @@ pub enum Missing<'a> {
 
 /// Checks out files that the worktree lacks. One that is there stays as it is. Returns what git said if it failed for
 /// another reason than a file that is there.
-pub fn check_out(slot: &Path, missing: &Missing<'_>) -> Result<Option<String>> {
-    let git = Git::in_slot(slot).args(["checkout-index", "--quiet", "--index"]);
+pub fn check_out(slot: &Site, missing: &Missing<'_>) -> Result<Option<String>> {
+    let git = slot
+        .git_in_slot()
+        .args(["checkout-index", "--quiet", "--index"]);
     let git = match missing {
         Missing::All => git.arg("--all"),
         Missing::These([]) => return Ok(None),

@@ -6,8 +6,9 @@ pub mod put_back;
 pub mod refs;
 pub mod submodule;
 
-use super::Git;
 use super::layout::noted;
+use super::site::Behalf;
+use super::{Git, Site};
 use orange_core::Timestamp;
 use orange_sys::environment::carried;
 use orange_sys::error::{Result, err};
@@ -40,6 +41,8 @@ const EMAIL: &str = "orange@localhost";
 /// A worktree, and where its HEAD is.
 pub struct Worktree {
     pub root: PathBuf,
+    /// None where it is only looked at.
+    behalf: Option<Behalf>,
     pub git_dir: PathBuf,
     pub common_dir: PathBuf,
     /// None before the first commit.
@@ -54,6 +57,15 @@ pub struct Head {
 }
 
 impl Worktree {
+    /// One that is to be changed, or from which something is kept.
+    pub fn open_site(site: &Site) -> Result<Worktree> {
+        let behalf = Some(site.behalf().clone());
+        Ok(Worktree {
+            behalf,
+            ..Worktree::open(site)?
+        })
+    }
+
     pub fn open(root: &Path) -> Result<Worktree> {
         let careful = || Git::in_slot(root).settings(CAREFUL);
         // Three questions that do not wait for each other.
@@ -82,6 +94,7 @@ impl Worktree {
         let git_dir = PathBuf::from(OsStr::from_bytes(git_dir));
         let mut worktree = Worktree {
             root: root.to_owned(),
+            behalf: None,
             common_dir: common_dir(&git_dir),
             git_dir,
             head: None,
@@ -106,7 +119,11 @@ impl Worktree {
     }
 
     pub fn git(&self) -> Git {
-        Git::in_slot(&self.root).settings(CAREFUL)
+        let git = Git::in_slot(&self.root).settings(CAREFUL);
+        match &self.behalf {
+            Some(behalf) => git.on_behalf(behalf),
+            None => git,
+        }
     }
 
     /// The tree that changes are told against: HEAD's, or the empty one.

@@ -3,16 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::Git;
+use super::site::Behalf;
 use super::state::{Head, Operation, head, operation};
 use super::status::{AheadBehind, Dirt, Status, ahead_behind, status};
+use orange_sys::time_limit::LimitOfThread;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// What git says in a folder, as somebody whom it knows.
 pub(super) fn git(folder: &Path, words: &[&str]) -> String {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@example.invalid"];
-    Git::at(folder).args(identity).args(words).text().unwrap()
+    let git = Behalf::nobody().at(folder).git();
+    git.args(identity).args(words).text().unwrap()
 }
 
 /// Settings are checked without git; it has the last word.
@@ -40,6 +45,30 @@ fn names_of_branches_are_those_of_git() {
             "{name:?}"
         );
     }
+}
+
+/// What one thread looks at with a limit leaves the gits of another one alone.
+#[test]
+fn a_limit_ends_the_gits_of_its_thread_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    git(folder.path(), &["init", "-q", "-b", "main"]);
+    let hook = folder.path().join(".git/hooks/nap");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, "#!/bin/sh\nsleep 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let nap = || {
+        let said = Git::at(folder.path()).args(["hook", "run", "nap"]).run();
+        said.unwrap().success
+    };
+    let limited = || {
+        let _limit = LimitOfThread::set(Some(Duration::from_millis(10)));
+        nap()
+    };
+    std::thread::scope(|scope| {
+        let (one, other) = (scope.spawn(limited), scope.spawn(nap));
+        assert!(!one.join().unwrap());
+        assert!(other.join().unwrap());
+    });
 }
 
 /// A repository with one commit on main, and a worktree of it with `feature` checked out.

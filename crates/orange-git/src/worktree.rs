@@ -5,7 +5,7 @@ use super::parking::parked_at;
 use super::said::phrases;
 use super::state::{self, Head, git_folder};
 use super::worktree_lock::WorktreeLock;
-use super::{Git, layout};
+use super::{Git, Site, layout};
 use orange_core::{Action, text};
 use orange_sys::crash_points::crash_point;
 use orange_sys::error::{IoContext, Result, err};
@@ -73,9 +73,9 @@ fn main_checkout(repository: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Makes a worktree with a detached HEAD. One that git remembers but that is not there any more is made anew.
-pub fn add(repository: &Path, slot: &Path, commit: &str) -> Result<()> {
+pub fn add(repository: &Site, slot: &Path, commit: &str) -> Result<()> {
     let lock = WorktreeLock::take(repository)?;
-    lock.hand_to(Git::at(repository).quiet())?
+    lock.hand_to(repository.git().quiet())?
         // Twice: also where one that was half made is remembered as locked.
         .args(["worktree", "add", "--quiet", "--force", "--force"])
         .args(["--detach", "--"])
@@ -100,7 +100,7 @@ pub fn is_half_made(slot: &Path) -> bool {
 /// Brings a worktree back whose folder, or what was in it, or only its `.git` was deleted: git still has its HEAD, its index and
 /// where both have been, which may be all that holds some commits. False if git does not remember it.
 /// The files are checked out at `aside` first: half of them would be taken for the deletion of the others.
-pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
+pub fn revive(repository: &Site, slot: &Path, aside: &Path) -> Result<bool> {
     // An empty folder is as good as none: the other one takes its place.
     if std::fs::symlink_metadata(slot).is_ok() && !listing::is_empty(slot) {
         return put_link_back(repository, slot, aside);
@@ -114,7 +114,7 @@ pub fn revive(repository: &Path, slot: &Path, aside: &Path) -> Result<bool> {
     };
     std::fs::create_dir_all(aside).doing("create", aside)?;
     let checkout = lock
-        .hand_to(Git::in_slot(aside))?
+        .hand_to(repository.beside(aside).git_in_slot())?
         .env("GIT_DIR", &folder)
         .env("GIT_WORK_TREE", aside)
         .args(["checkout-index", "--all", "--force", "--quiet"]);
@@ -175,9 +175,9 @@ fn leads_to(noted: &Path, link: &Path) -> bool {
 }
 
 /// Takes a worktree away, with whatever is in it. The caller has saved that.
-pub fn remove(repository: &Path, slot: &Path) -> Result<()> {
+pub fn remove(repository: &Site, slot: &Path) -> Result<()> {
     let lock = WorktreeLock::take(repository)?;
-    lock.hand_to(Git::at(repository).quiet())?
+    lock.hand_to(repository.git().quiet())?
         .args(["worktree", "remove", "--force", "--force", "--"])
         .arg(slot)
         .done()
@@ -303,11 +303,11 @@ pub fn head_is_kept(slot: &Path, kept: &str) -> Result<bool> {
 }
 
 /// Leaves the branch where it is and the files as they are. Works in the middle of a merge too.
-pub fn detach(slot: &Path) -> Result<()> {
+pub fn detach(slot: &Site) -> Result<()> {
     let Some(head) = head(slot)? else {
         return Ok(());
     };
-    let said = super::past_locks(|| parked_at(slot, &head).run())?;
+    let said = super::past_locks(slot.behalf(), || parked_at(slot, &head).run())?;
     // Git may fail after it has done so; what HEAD is now counts.
     match state::head(slot) {
         Head::Detached(now) if now == head => Ok(()),
@@ -352,7 +352,7 @@ pub fn unlock(slot: &Path) -> Result<bool> {
 }
 
 /// Forgets an unfinished rebase, merge or the like; HEAD and files stay.
-pub fn quit_unfinished(slot: &Path) -> Result<()> {
+pub fn quit_unfinished(slot: &Site) -> Result<()> {
     let folder = git_dir(slot)?;
     // What an agent had put aside is saved with the rest; git would put it on the user's list of stashes.
     for name in [
@@ -365,8 +365,8 @@ pub fn quit_unfinished(slot: &Path) -> Result<()> {
     for (name, command) in UNFINISHED {
         if folder.join(name).exists() {
             // What cannot be quit is seen by the reset that follows.
-            super::past_locks(|| {
-                Git::in_slot(slot)
+            super::past_locks(slot.behalf(), || {
+                slot.git_in_slot()
                     .with_short_lock_timeouts()
                     .args(*command)
                     .run()
@@ -377,7 +377,7 @@ pub fn quit_unfinished(slot: &Path) -> Result<()> {
 }
 
 /// Makes index and files those of a commit. Refuses while a branch with commits is checked out: this would move it.
-pub fn reset(slot: &Path, commit: &str) -> Result<()> {
+pub fn reset(slot: &Site, commit: &str) -> Result<()> {
     let on_branch = !matches!(state::head(slot), Head::Detached(_));
     if on_branch && !is_unborn(slot)? {
         return Err(err!(
@@ -387,36 +387,40 @@ pub fn reset(slot: &Path, commit: &str) -> Result<()> {
         )
         .hint("nothing was lost; try again"));
     }
-    let reset = Git::in_slot(slot).args(["reset", "--quiet", "--hard", commit]);
+    let reset = slot
+        .git_in_slot()
+        .args(["reset", "--quiet", "--hard", commit]);
     reset.done()
 }
 
 /// Removes what is neither tracked nor ignored, nested repositories too.
-pub fn clean(slot: &Path) -> Result<()> {
-    Git::in_slot(slot).args(["clean", "--quiet", "-ffd"]).done()
+pub fn clean(slot: &Site) -> Result<()> {
+    slot.git_in_slot().args(["clean", "--quiet", "-ffd"]).done()
 }
 
 /// Forgets where the slot's HEAD has been. What was only there is saved by then, and must not be taken for the
 /// next task's.
-pub fn forget_moves(slot: &Path) -> Result<()> {
-    let expire = Git::in_slot(slot).args(["reflog", "expire", "--expire=all", "HEAD"]);
+pub fn forget_moves(slot: &Site) -> Result<()> {
+    let expire = slot
+        .git_in_slot()
+        .args(["reflog", "expire", "--expire=all", "HEAD"]);
     expire.run().map(drop)
 }
 
 /// Tells a repository that was moved where its worktrees are, and them where it is.
-pub fn repair(repository: &Path, slots: &[PathBuf]) -> Result<()> {
+pub fn repair(repository: &Site, slots: &[PathBuf]) -> Result<()> {
     let lock = WorktreeLock::take(repository)?;
-    let git = lock.hand_to(Git::at(repository).quiet())?;
+    let git = lock.hand_to(repository.git().quiet())?;
     git.args(["worktree", "repair"]).args(slots).done()
 }
 
 /// Checks out a branch that is there.
-pub fn switch(slot: &Path, branch: &str) -> Result<()> {
+pub fn switch(slot: &Site, branch: &str) -> Result<()> {
     switched(slot, &["--no-guess", branch])
 }
 
 /// Makes a branch at a commit and checks it out. When the slot is parked there already, no file is looked at.
-pub fn switch_to_new(slot: &Path, branch: &str, commit: &str, parked_there: bool) -> Result<()> {
+pub fn switch_to_new(slot: &Site, branch: &str, commit: &str, parked_there: bool) -> Result<()> {
     // Without a commit, git knows that the files stay as they are.
     if parked_there {
         switched(slot, &["--no-track", "-c", branch])
@@ -426,20 +430,20 @@ pub fn switch_to_new(slot: &Path, branch: &str, commit: &str, parked_there: bool
 }
 
 /// Makes a branch that follows one of the remote, and checks it out.
-pub fn switch_to_remote(slot: &Path, branch: &str) -> Result<()> {
+pub fn switch_to_remote(slot: &Site, branch: &str) -> Result<()> {
     let remote = format!("refs/remotes/origin/{branch}");
     switched(slot, &["--track", "-c", branch, &remote])
 }
 
-fn switched(slot: &Path, words: &[&str]) -> Result<()> {
-    let git = || Git::in_slot(slot).args(["switch", "--quiet"]).args(words);
+fn switched(slot: &Site, words: &[&str]) -> Result<()> {
+    let git = || slot.git_in_slot().args(["switch", "--quiet"]).args(words);
     WorktreeLock::past_half_made(slot, git).map(drop)
 }
 
 /// Renames a branch, wherever it is checked out.
-pub fn rename_branch(repository: &Path, from: &str, to: &str) -> Result<()> {
+pub fn rename_branch(repository: &Site, from: &str, to: &str) -> Result<()> {
     let words = ["branch", "--move", "--", from, to];
-    let git = || Git::at(repository).quiet().args(words);
+    let git = || repository.git().quiet().args(words);
     WorktreeLock::past_half_made(repository, git).map(drop)
 }
 
@@ -466,8 +470,8 @@ const FETCH: &[&str] = &[
 ];
 
 /// Asks the remote for news; gives up after a while, because nobody wants to wait for a network that is gone.
-pub fn fetch(repository: &Path, timeout: Duration) -> Result<()> {
-    let git = Git::at(repository).quiet().args(FETCH);
+pub fn fetch(repository: &Site, timeout: Duration) -> Result<()> {
+    let git = repository.git().quiet().args(FETCH);
     git.timeout(timeout).done()
 }
 

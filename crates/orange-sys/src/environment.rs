@@ -1,5 +1,6 @@
 //! The environment that the programs get which this process starts: its own, or that of the person who started a task.
 
+use crate::time_limit::LimitOfThread;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -105,11 +106,13 @@ impl PersonEnvironment {
     }
 }
 
-/// Work that another thread does for this one: programs that it starts get what those of this thread get.
+/// Work that another thread does for this one: programs that it starts get what those of this thread get, and have its limit.
 pub fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let given = FOR_THREAD.with_borrow(Clone::clone);
+    let limit = LimitOfThread::now();
     move || {
         let _given = GivenToThread::new(given);
+        let _limit = LimitOfThread::set(limit);
         work()
     }
 }
@@ -161,6 +164,20 @@ mod tests {
         assert_eq!(who().as_deref(), Some("anna"));
         drop(outer);
         assert_eq!(who(), None);
+    }
+
+    #[test]
+    fn a_limit_holds_for_one_thread_and_for_those_who_help_it() {
+        let limit = std::time::Duration::from_secs(7);
+        let set = LimitOfThread::set(Some(limit));
+        std::thread::scope(|scope| {
+            let helper = scope.spawn(carried(LimitOfThread::now));
+            let other = scope.spawn(LimitOfThread::now);
+            assert_eq!(helper.join().unwrap(), Some(limit));
+            assert_eq!(other.join().unwrap(), None);
+        });
+        drop(set);
+        assert_eq!(LimitOfThread::now(), None);
     }
 
     #[test]

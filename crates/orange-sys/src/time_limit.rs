@@ -2,7 +2,9 @@
 
 use crate::process::pid_of;
 use rustix::process::{Signal, kill_process_group, setsid};
+use std::cell::Cell;
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
@@ -33,6 +35,39 @@ impl Watch {
     pub fn end(self) -> bool {
         let _ = self.done.send(());
         self.thread.join().unwrap_or(false)
+    }
+}
+
+thread_local! {
+    static OF_THREAD: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// As long as it is there, no git that this thread starts without a timeout of its own runs for longer. Other threads of the
+/// process may be at work for somebody else.
+#[must_use]
+pub struct LimitOfThread {
+    before: Option<Duration>,
+    /// It belongs to its thread.
+    stays: PhantomData<*const ()>,
+}
+
+impl LimitOfThread {
+    /// None: git may take all the time it needs.
+    pub fn set(limit: Option<Duration>) -> LimitOfThread {
+        LimitOfThread {
+            before: OF_THREAD.replace(limit),
+            stays: PhantomData,
+        }
+    }
+
+    pub fn now() -> Option<Duration> {
+        OF_THREAD.get()
+    }
+}
+
+impl Drop for LimitOfThread {
+    fn drop(&mut self) {
+        OF_THREAD.set(self.before);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::checks::request;
 use crate::database::Database;
 use crate::error::{IoContext, Result};
+use crate::git::Site;
 use crate::git::merge_base;
 use crate::person_environment::PersonEnvironment;
 use crate::projects::Project;
@@ -151,7 +152,7 @@ pub(crate) struct Check<'a> {
 
 /// A slot in which somebody works, checked as it is.
 pub(crate) struct InSlot<'a> {
-    pub(crate) folder: &'a Path,
+    pub(crate) folder: &'a Site,
     pub(crate) name: &'a str,
 }
 
@@ -270,7 +271,7 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
     }
     let _ = fs::remove_file(&log);
     let in_slot = InSlot {
-        folder: &slot.folder,
+        folder: &call.site(&slot.folder),
         name: &slot.name,
     };
     let result = run(check, &in_slot, &check.rules.setup, &log);

@@ -211,7 +211,7 @@ pub(crate) fn commit_wip(tx: &TaskTx<'_>) -> Result<Vec<Event>> {
     let prefix = &config.git.checkpoint_prefix;
     let phase = task.current_phase.as_deref().unwrap_or("work");
     let message = format!("{prefix} {}: {phase} - in progress\n", task.label());
-    if let Err(error) = git::checkpoint::commit_all(&folder, &message) {
+    if let Err(error) = git::checkpoint::commit_all(&call.site(folder), &message) {
         execution::fail_uncommitted(call, task, &spoken(call, &error))?;
         return Err(error);
     }

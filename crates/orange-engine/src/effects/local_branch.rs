@@ -31,7 +31,7 @@ pub(crate) fn delete_branch(tx: &TaskTx<'_>, project: &Project) -> Result<String
         return Ok(format!("kept: {why}"));
     }
     let rescue = save_branch(&OldBranch {
-        repository: &project.path,
+        repository: &call.site(&project.path),
         task_id: &task.id,
         name: &task.branch,
         at: &at,
@@ -41,11 +41,13 @@ pub(crate) fn delete_branch(tx: &TaskTx<'_>, project: &Project) -> Result<String
     })?;
     crash_point("branch.saved");
     let (name, at) = (rescue.name, at.as_str());
-    Ok(if refs::delete_branch(&project.path, &task.branch, at)? {
-        format!("deleted at {}, saved as {name}", git::short(at))
-    } else {
-        format!("kept: it is not at {} any more", git::short(at))
-    })
+    Ok(
+        if refs::delete_branch(&call.site(&project.path), &task.branch, at)? {
+            format!("deleted at {}, saved as {name}", git::short(at))
+        } else {
+            format!("kept: it is not at {} any more", git::short(at))
+        },
+    )
 }
 
 /// Why it stays.

@@ -75,7 +75,7 @@ impl TaskTx<'_> {
         };
         let attempt = MergeAttempt::of(&started).unwrap_or_default();
         let work = Work::of(&attempt, project.path);
-        recover_checkout(&work, &self.task)?;
+        recover_checkout(self.call, &work, &self.task)?;
         let over = moving::when_git_is_over(self.call, &self.task.project, ASKING)?;
         if over.is_none() {
             self.call.notice(format!(
@@ -88,7 +88,7 @@ impl TaskTx<'_> {
         let commit = attempt.commit.unwrap_or_default();
         let mut found = work.is_in_target(commit)?;
         if !found && work.push {
-            if let Err(error) = worktree::fetch(&work.repository, ASKING) {
+            if let Err(error) = worktree::fetch(&self.call.site(&work.repository), ASKING) {
                 let (label, target) = (self.task.label(), &work.target);
                 self.call.notice(format!(
                     "{label}: a merge was cut short, and whether {target} on origin has it cannot be told: {error}"
@@ -115,9 +115,9 @@ impl TaskTx<'_> {
 }
 
 /// Goes on in the checkout of the target where a merge of this task was cut short.
-pub(crate) fn recover_checkout(work: &Work, task: &Task) -> Result<()> {
+pub(crate) fn recover_checkout(call: &Call, work: &Work, task: &Task) -> Result<()> {
     match worktree::checked_out_at(&work.repository, &work.target)? {
-        Some(checkout) => fast_forward_checkout::recover(&checkout, &task.id),
+        Some(checkout) => fast_forward_checkout::recover(&call.site(checkout), &task.id),
         None => Ok(()),
     }
 }

@@ -48,7 +48,7 @@ fn delete_remote_branch(tx: &TaskTx<'_>, project: &Project) -> Result<String> {
         ));
     }
     Ok(
-        if landing::delete_remote(&project.path, &task.branch, &at)? {
+        if landing::delete_remote(&tx.call.site(&project.path), &task.branch, &at)? {
             format!("deleted at {}", git::short(&at))
         } else {
             format!("kept: it is not at {} any more", git::short(&at))

@@ -31,7 +31,7 @@ pub(crate) fn save(
     must_be_movable(project, branch)?;
     let commits = commits_ahead(&project.path, from, to)?.unwrap_or_default();
     let saved = save_branch(&OldBranch {
-        repository: &project.path,
+        repository: &call.site(&project.path),
         task_id: &task.id,
         name: branch,
         at: from,
@@ -76,7 +76,7 @@ pub(crate) fn move_branch(call: &Call, task: &Task, rewinding: &Rewinding) -> Re
         to: &rewinding.to,
         why: "orange: rewind",
     };
-    match swap.make_backwards(&project.path, &alive)? {
+    match swap.make_backwards(&call.site(&project.path), &alive)? {
         Moved::Yes => {}
         Moved::Overtaken => {
             return Err(err!(Conflict, "{branch} has moved meanwhile")

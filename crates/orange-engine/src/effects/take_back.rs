@@ -57,7 +57,7 @@ pub(crate) fn take_back(
         ));
     }
     crash_point("review.cleaned");
-    worktree::switch(&folder, branch)?;
+    worktree::switch(&call.site(folder), branch)?;
     Ok((!rescues.is_empty()).then(|| rescues.join(", ")))
 }
 
@@ -76,7 +76,7 @@ fn save_commits(
 ) -> Result<String> {
     let commits = commits_ahead(&project.path, tip, base)?.unwrap_or_default();
     let saved = save_branch(&OldBranch {
-        repository: &project.path,
+        repository: &call.site(&project.path),
         task_id: &task.id,
         name: &task.branch,
         at: tip,
@@ -99,7 +99,7 @@ fn move_branch(call: &Call, project: &Project, branch: &str, tip: &str, base: &s
         to: base,
         why: "orange: changes of a review taken back",
     };
-    match swap.make_backwards(&project.path, &alive)? {
+    match swap.make_backwards(&call.site(&project.path), &alive)? {
         Moved::Yes => Ok(()),
         Moved::Overtaken => Err(err!(Conflict, "{branch} has moved meanwhile")),
         Moved::Refused(why) | Moved::Failed(why) => {

@@ -23,10 +23,11 @@ pub mod workspaces;
 use crate::call::Call;
 use crate::error::{Error, IoContext, Result};
 use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
-use crate::{git, home_record, settings};
+use crate::{home_record, settings};
 use orange_core::task::Task;
 use orange_core::{Action, Text, Timestamp, text};
 use orange_sys::listing;
+use orange_sys::time_limit::LimitOfThread;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -178,7 +179,7 @@ pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
     if repair {
         crate::access::people_only(call, "repair the home")?;
     }
-    let _timeout = (!repair).then(|| git::TimeoutForAll::set(GIT_TIMEOUT));
+    let _limit = (!repair).then(|| LimitOfThread::set(Some(GIT_TIMEOUT)));
     let mut report = Report {
         repairs: repair,
         ..Report::default()

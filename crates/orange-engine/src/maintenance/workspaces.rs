@@ -59,7 +59,7 @@ pub fn make_slots(call: &Call, project: &str, count: Option<u32>) -> Result<Vec<
             }
             worktree::inside(&call.store.workspaces(), &folder)?;
             let lock = SlotLock::try_take(&call.store, &name)?;
-            lock.handed_on(|| worktree::add(&project.path, &folder, &park))?;
+            lock.handed_on(|| worktree::add(&call.site(&project.path), &folder, &park))?;
             let slot = pool.workspaces.entry(name.clone()).or_default();
             slot.lockfiles = workspaces::lockfiles_at(&project.path, &park)?;
             Ok(true)
@@ -206,7 +206,7 @@ fn remove_slot(call: &Call, project: &Project, name: &str) -> Result<Option<Stri
         let kept = lock.handed_on(|| {
             let tidied = tidy::tidy(call, owner, &folder, &park, "the slot was removed")?;
             match tidied.kept {
-                None => remove_parked(&project.path, &folder),
+                None => remove_parked(&call.site(&project.path), &folder),
                 kept => Ok(kept),
             }
         })?;

@@ -91,7 +91,7 @@ pub(super) fn advance(
         let name = format!("{}/{:03}", turn.phase, turn.iteration);
         let reference = checkpoint::reference(&this.task.id, &name);
         let project = call::registered(this.call, &this.task.project)?;
-        checkpoint::note(&project.path, &reference, head)?;
+        checkpoint::note(&this.call.site(&project.path), &reference, head)?;
         crash_point("execution.checkpoint");
     }
     let complete = transcripts::in_words(&turn, execution.status(&turn.phase));

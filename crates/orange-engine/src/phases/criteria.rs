@@ -138,7 +138,7 @@ impl<'a> Checking<'a> {
         }
         let name = slot.file_name().unwrap_or_default().to_string_lossy();
         let in_slot = InSlot {
-            folder: slot,
+            folder: &call.site(slot),
             name: &name,
         };
         let setting = checker.setting;

@@ -348,7 +348,7 @@ fn head_after(this: &mut Executor<'_>, iteration: &Iteration) -> Result<Option<S
     follow_branch(this)?;
     check_branch(this)?;
     let message = message(&this.rules.prefix, &this.task, iteration);
-    match checkpoint::commit_all(&this.slot, &message)? {
+    match checkpoint::commit_all(&this.call.site(&this.slot), &message)? {
         Some(commit) => Ok(Some(commit)),
         None => crate::git::commit_of(&this.slot, "HEAD"),
     }

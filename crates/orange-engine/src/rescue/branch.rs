@@ -3,14 +3,14 @@
 use super::note::Note;
 use super::{Rescue, list, names, task_ref, too_many};
 use crate::error::Result;
+use crate::git::Site;
 use crate::git::rescue::{commit_in, refs};
 use orange_core::Timestamp;
-use std::path::Path;
 
 /// A branch that is about to go, or to be moved.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OldBranch<'a> {
-    pub(crate) repository: &'a Path,
+    pub(crate) repository: &'a Site,
     pub(crate) task_id: &'a str,
     pub(crate) name: &'a str,
     /// The commit that it is at.

@@ -1,6 +1,7 @@
 //! Looking into a rescue, and bringing back what it holds: into a worktree, or as a branch.
 
 use crate::error::{IoContext, err};
+use crate::git::Site;
 use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
 use crate::rescue::raw::{self, copy_tree, sync_all};
@@ -94,7 +95,7 @@ pub fn restore(
     copies: &Path,
     place: &Save<'_>,
 ) -> crate::Result<Restored> {
-    let worktree = Worktree::open(place.slot)?;
+    let worktree = Worktree::open_site(place.slot)?;
     worktree.belongs_to(repository)?;
     let changes = changes_of(repository, rescue)?;
     let in_the_way = worktree.in_the_way(&changes)?;
@@ -130,7 +131,7 @@ pub fn restore(
 }
 
 /// Makes a branch at the rescue.
-pub fn to_branch(repository: &Path, rescue: &Rescue, branch: &str) -> crate::Result<()> {
+pub fn to_branch(repository: &Site, rescue: &Rescue, branch: &str) -> crate::Result<()> {
     if !valid_branch_name(branch)? {
         return Err(err!(Usage, "{branch:?} cannot be the name of a branch")
             .hint("letters, digits, - and / do, as in rescued/login"));

@@ -221,7 +221,7 @@ fn landed_despite_error(tx: &TaskTx<'_>, work: &Work) -> Result<Option<Landing>>
     let Some(started) = open_merge(tx.history()).cloned() else {
         return Ok(None);
     };
-    recover_checkout(work, &tx.task)?;
+    recover_checkout(tx.call, work, &tx.task)?;
     let attempt = MergeAttempt::of(&started).unwrap_or_default();
     let commit = attempt.commit.unwrap_or_default();
     if work.is_in_target(commit)? {

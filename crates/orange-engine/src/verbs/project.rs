@@ -225,7 +225,7 @@ fn follow_repository(call: &Call, project: &Project) {
     if slots.is_empty() {
         return;
     }
-    if let Err(error) = git::worktree::repair(&project.path, &slots) {
+    if let Err(error) = git::worktree::repair(&call.site(&project.path), &slots) {
         call.notice(text!(
             "its workspaces do not belong to that repository ({error}); {} says more",
             Action::check()

@@ -53,7 +53,7 @@ pub(crate) fn rename_branch(
             )
             .hint("switch to another branch there first"));
         }
-        git::worktree::rename_branch(&project.path, &before.branch, &after.branch)?;
+        git::worktree::rename_branch(&call.site(&project.path), &before.branch, &after.branch)?;
     }
     Ok(true)
 }

@@ -180,7 +180,7 @@ pub fn restore_rescue(
     access::own_task_only(call, &task, "restore a rescue of")?;
     let to = match to_branch {
         Some(branch) => {
-            restore::to_branch(&owner.repository, &rescue, branch)?;
+            restore::to_branch(&call.site(&owner.repository), &rescue, branch)?;
             RestoredTo::Branch {
                 branch: branch.to_owned(),
             }
@@ -193,7 +193,7 @@ pub fn restore_rescue(
                 return Err(no_workspace(&task.label(), &why));
             }
             let save = Save {
-                slot: &slot,
+                slot: &call.site(slot),
                 task_id: &task.id,
                 raw_folder: &owner.raw_folder,
                 branch: Some(&task.branch),
@@ -230,7 +230,7 @@ fn restore_without_task(
     let Some(branch) = to_branch else {
         return Err(no_workspace(&owner.label, "is deleted"));
     };
-    restore::to_branch(&owner.repository, &rescue, branch)?;
+    restore::to_branch(&call.site(&owner.repository), &rescue, branch)?;
     Ok(RescueRestored {
         rescue,
         to: RestoredTo::Branch {

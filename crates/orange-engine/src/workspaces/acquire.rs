@@ -2,6 +2,7 @@
 
 use crate::call::{self, Call};
 use crate::error::{Error, IoContext, Result, err};
+use crate::git::Site;
 use crate::git::state::{self, Head};
 use crate::git::{self, worktree};
 use crate::projects::Project;
@@ -138,7 +139,7 @@ pub(crate) fn acquire(
             task,
             place,
             lease: &lease,
-            folder: &folder,
+            folder: &call.site(&folder),
         };
         let error = match slot.check_out(&lock) {
             Ok(Ready::Retire(why)) => {
@@ -178,7 +179,7 @@ impl TaskSlot<'_> {
     /// The worktree is there, clean, and on the task's branch.
     fn check_out(&self, lock: &SlotLock) -> Result<Ready> {
         let (call, task, folder) = (self.call, self.task, self.folder);
-        let repository = &self.project.path;
+        let repository = &call.site(&self.project.path);
         worktree::inside(&call.store.workspaces(), folder)?;
         let start = earlier_work::start_for(call, self.project, task, self.place)?;
         let commit = start.commit.clone();
@@ -322,7 +323,7 @@ pub(crate) fn lacks_link(call: &Call, task: &Task, slot: &str) -> Result<bool> {
 }
 
 /// True when the worktree had to be made.
-pub(crate) fn make_worktree(repository: &Path, folder: &Path, commit: &str) -> Result<bool> {
+pub(crate) fn make_worktree(repository: &Site, folder: &Path, commit: &str) -> Result<bool> {
     restore_whole(folder)?;
     // Git was killed in the middle of it: nobody has worked there yet.
     if worktree::is_half_made(folder) {
@@ -384,7 +385,7 @@ pub(crate) fn unprepared_slot(call: &Call, task: &Task) -> Result<Option<String>
 /// Checks the task's branch out, made at the commit where it starts if there is none yet.
 fn switch(
     repository: &Path,
-    folder: &Path,
+    folder: &Site,
     task: &Task,
     start: &Start,
     commit: &str,

@@ -57,7 +57,7 @@ pub(crate) fn fetch_for(call: &Call, project: &Project) -> Result<bool> {
         }
         Fetch::Never => return Ok(false),
     }
-    match worktree::fetch(&project.path, FETCH_TIMEOUT) {
+    match worktree::fetch(&call.site(&project.path), FETCH_TIMEOUT) {
         Ok(()) => Ok(true),
         Err(error) => {
             call.notice(format!(

@@ -5,6 +5,7 @@ pub mod group;
 pub mod output;
 
 use crate::error::{Code, Error, plain};
+use crate::git::Site;
 use crate::git::calls::Call;
 use crate::git::{REAL_OBJECTS, REDIRECTING};
 use crate::person_environment::{self, PersonEnvironment};
@@ -96,7 +97,7 @@ pub struct Variables {
 /// Runs commands one after the other, each with `/bin/sh -c` in the slot and with this much time; the first failure
 /// ends it. What a command leaves running in the background stays, but its output is not followed any further.
 pub fn run(
-    slot: &Path,
+    slot: &Site,
     commands: &[String],
     timeout: Duration,
     env: &Variables,

@@ -88,7 +88,7 @@ pub(crate) fn bring_work(
     let folder = workspaces::slot_folder(call, &lease.slot);
     let copies = release::raw_folder(call, &work.task_id);
     let save = rescue::Save {
-        slot: &folder,
+        slot: &call.site(folder),
         task_id: &task.id,
         raw_folder: &release::raw_folder(call, &task.id),
         branch: Some(&task.branch),

@@ -71,7 +71,7 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
         restore_whole(&folder)?;
         // Deleted by hand or by an agent: what git still knows of it is saved like the rest.
         make_way_for_link(call, &task.id, &folder)?;
-        lock.handed_on(|| revive(&project.path, &folder))?;
+        lock.handed_on(|| revive(&call.site(&project.path), &folder))?;
         if folder.is_dir() && tidy::is_worktree_of(call, &project.path, &folder, &task.id)? {
             let park = rules::parking_place(call, &project)?;
             let slot = TaskSlot {
@@ -80,7 +80,7 @@ fn clean_and_park(call: &Call, task: &Task, place: &Place, lease: Lease) -> Resu
                 task,
                 place,
                 lease: &lease,
-                folder: &folder,
+                folder: &call.site(&folder),
             };
             slot.tear_down()?;
             // Before anything in it changes: if cleaning it fails and a person moves the task back, the slot is made ready
@@ -180,16 +180,17 @@ fn forget_locked(call: &Call, project: &Project, folder: &Path, name: &str) -> R
         // Another process was quicker.
         return Ok(());
     }
-    if revive(&project.path, folder)? && worktree::belongs(folder, &project.path)? {
+    let repository = call.site(&project.path);
+    if revive(&repository, folder)? && worktree::belongs(folder, &project.path)? {
         let park = rules::parking_place(call, project)?;
         let owner = pool.last_owner(name);
         let tidied = tidy::tidy(call, owner, folder, &park, "its folder was deleted")?;
         if tidied.kept.is_none() {
-            remove_parked(&project.path, folder)?;
+            remove_parked(&repository, folder)?;
         }
         return Ok(());
     }
-    worktree::remove(&project.path, folder)
+    worktree::remove(&repository, folder)
 }
 
 /// Takes away what a killed git left, which would keep every later one from its work.
@@ -211,9 +212,10 @@ pub(crate) fn save_and_detach(
     folder: &Path,
     reason: &str,
 ) -> Result<(Option<String>, Content)> {
+    let site = call.site(folder);
     let branch = crate::git::current_branch(folder)?;
     let (saved, content) = rescue::save_content(&rescue::Save {
-        slot: folder,
+        slot: &site,
         task_id,
         raw_folder: &raw_folder(call, task_id),
         branch: branch.as_deref(),
@@ -223,7 +225,7 @@ pub(crate) fn save_and_detach(
     save_strays(call, task_id, folder)?;
     crash_point("release.saved");
     // Before any reset: on the task's branch that would take its commits from it.
-    worktree::detach(folder)?;
+    worktree::detach(&site)?;
     crash_point("release.detached");
     Ok((saved.map(|saved| saved.reference), content))
 }

@@ -6,7 +6,7 @@ use crate::error::{Code, Error, IoContext, Result};
 use crate::git::parking::{self, Missing, Moved};
 use crate::git::rescue::{Difference, LINK, differences, submodule};
 use crate::git::state::{self, Head};
-use crate::git::{own_state, worktree};
+use crate::git::{Site, own_state, worktree};
 use crate::occupants;
 use crate::rescue::{Content, raw};
 use crate::workspaces::quarantine::{Kind, Quarantine};
@@ -62,6 +62,7 @@ pub(crate) fn tidy(
     reason: &str,
 ) -> Result<Tidied> {
     worktree::inside(&call.store.workspaces(), folder)?;
+    let folder = &call.site(folder);
     if release::occupant(folder).is_none() {
         release::unlock(folder)?;
     }
@@ -151,7 +152,7 @@ pub(crate) fn untidy(folder: &Path) -> Result<Option<String>> {
 fn replace_files(
     call: &Call,
     task_id: &str,
-    folder: &Path,
+    folder: &Site,
     content: &Content,
     park: &str,
 ) -> Result<Attempt> {
@@ -396,7 +397,7 @@ fn is_plain_submodule(place: &Path, git_dir: Option<PathBuf>) -> Result<bool> {
 }
 
 /// Gives a worktree settings, HEAD, index and missing files as a new one at the commit has them. Removes no file.
-fn fill(folder: &Path, park: &str, missing: &Missing<'_>) -> Result<()> {
+fn fill(folder: &Site, park: &str, missing: &Missing<'_>) -> Result<()> {
     let was_sparse = own_state::reset_settings(folder)?;
     parking::reset_index(folder, park)?;
     crash_point("release.reset");
@@ -434,7 +435,7 @@ fn make_link_folders(folder: &Path) -> Result<()> {
 }
 
 /// Gives a slot back the files that were taken from it, and HEAD the commit that they were saved at.
-fn take_back(folder: &Path, quarantine: &Quarantine) -> Result<()> {
+fn take_back(folder: &Site, quarantine: &Quarantine) -> Result<()> {
     if let Some((head, park)) = quarantine.unconfirmed() {
         parking::move_head(folder, Some(&park), &head)?;
     }
@@ -442,7 +443,7 @@ fn take_back(folder: &Path, quarantine: &Quarantine) -> Result<()> {
 }
 
 /// Goes on where a killed process stopped.
-fn finish_interrupted(folder: &Path) -> Result<()> {
+fn finish_interrupted(folder: &Site) -> Result<()> {
     let quarantine = Quarantine::of(folder);
     if !quarantine.is_in_use() {
         return Ok(());
@@ -464,7 +465,7 @@ pub(crate) fn restore_whole(folder: &Path) -> Result<()> {
 
 /// Brings back a slot whose folder, or the `.git` in it, was deleted; false if git does not remember it. A folder that somebody put
 /// in its place has no link to a task, and is not touched.
-pub(crate) fn revive(repository: &Path, folder: &Path) -> Result<bool> {
+pub(crate) fn revive(repository: &Site, folder: &Path) -> Result<bool> {
     let is_there = fs::symlink_metadata(folder).is_ok() && !listing::is_empty(folder);
     if is_there && !link::is_in(folder) {
         return Ok(false);
@@ -487,7 +488,7 @@ fn written_meanwhile(moved: &Path) -> Result<Option<String>> {
 }
 
 /// Removes a parked slot, unless somebody wrote into it meanwhile: why it is still there.
-pub(crate) fn remove_parked(repository: &Path, folder: &Path) -> Result<Option<String>> {
+pub(crate) fn remove_parked(repository: &Site, folder: &Path) -> Result<Option<String>> {
     let quarantine = Quarantine::of(folder);
     quarantine.take_whole()?;
     crash_point("remove.moved");

@@ -92,7 +92,7 @@ pub(crate) fn prepare_check(
         ));
     }
     slot.lock.handed_on(|| -> Result<()> {
-        if acquire::make_worktree(&project.path, folder, commit)? {
+        if acquire::make_worktree(&call.site(&project.path), folder, commit)? {
             return Ok(());
         }
         // A check that was killed leaves something behind, and a person may have looked in.
@@ -133,7 +133,7 @@ pub(crate) fn park_check(
     person: &PersonEnvironment,
     log: &Path,
 ) {
-    let folder = &slot.folder;
+    let folder = &call.site(&slot.folder);
     let env = surroundings_of_check(project, (&slot.name, folder), person);
     // Its end says nothing of the commit.
     if let Err(failed) = commands::run(folder, &rules.teardown, rules.timeout, &env, log) {

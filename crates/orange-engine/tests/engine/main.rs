@@ -39,6 +39,7 @@ mod slot_carry_over;
 mod task;
 mod task_link;
 mod test_results;
+mod two_homes;
 mod workspace;
 mod workspace_branches;
 mod workspace_faults;

@@ -1,8 +1,8 @@
 //! Taking back a fast-forward that was cut short: git had written some of the files, and one of them perhaps half.
 
-use crate::Git;
 use crate::hashes::{is_line, link_hash};
 use crate::rescue::{Difference, LINK as SUBMODULE, differences, nul_separated};
+use crate::{Git, Site};
 use orange_sys::error::{IoContext, Result};
 use orange_sys::private::unless_gone;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const NOTHING: &str = "000000";
 const LINK: &str = "120000";
 
 /// Puts back what git had made of `from` on its way to `to`, and leaves alone what is anything else: the user's.
-pub(super) fn restore(checkout: &Path, from: &str, to: &str) -> Result<()> {
+pub(super) fn restore(checkout: &Site, from: &str, to: &str) -> Result<()> {
     let (new, old): (Vec<Difference>, Vec<Difference>) = differences(checkout, from, to)?
         .into_iter()
         .filter(|change| change.old_mode != SUBMODULE && change.new_mode != SUBMODULE)
@@ -36,7 +36,8 @@ pub(super) fn restore(checkout: &Path, from: &str, to: &str) -> Result<()> {
     if ours.is_empty() {
         return Ok(());
     }
-    Git::at(checkout)
+    checkout
+        .git()
         .args(["checkout-index", "--force", "-z", "--stdin"])
         .input(nul_separated(ours))
         .done()
@@ -118,6 +119,7 @@ fn remove(checkout: &Path, path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::site::Behalf;
     use crate::tests::git;
 
     #[test]
@@ -155,7 +157,7 @@ mod tests {
             write(name, "the user's\n");
         }
         fs::remove_file(folder.join("deleted")).unwrap();
-        restore(folder, &from, &to).unwrap();
+        restore(&Behalf::nobody().at(folder), &from, &to).unwrap();
         let status = git(folder, &["status", "--porcelain"]);
         assert_eq!(status, " M edited\n?? \"added and edited\"");
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap();

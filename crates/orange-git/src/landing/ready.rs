@@ -2,7 +2,7 @@
 //! git changes files that a branch which does not follow would leave behind as somebody's edits.
 
 use super::{Moved, reason_in};
-use crate::{Git, commit_of, past_locks, state};
+use crate::{Git, Site, commit_of, past_locks, state};
 use orange_sys::error::Result;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) fn unfinished(checkout: &Path) -> Option<String> {
 /// Would git let the branch, and what follows it of the remote, be moved? A lock that was left behind or the
 /// repository's own hook may keep it from that.
 pub fn could_move(
-    repository: &Path,
+    repository: &Site,
     branch: &str,
     from: &str,
     to: &str,
@@ -35,8 +35,9 @@ pub fn could_move(
     }
     // Everything up to the last step, and back.
     orders.push_str("prepare\nabort\n");
-    let said = past_locks(|| {
-        Git::at(repository)
+    let said = past_locks(repository.behalf(), || {
+        repository
+            .git()
             .with_short_lock_timeouts()
             .args(["update-ref", "--stdin"])
             .input(orders.clone())

@@ -1,6 +1,7 @@
 //! The refs that keep rescues: made, listed and deleted, each by one call.
 
 use super::{Git, Worktree};
+use crate::Site;
 use orange_sys::error::Result;
 use std::path::Path;
 
@@ -22,8 +23,8 @@ impl Worktree {
 }
 
 /// The same in a repository that need not have a worktree.
-pub fn keep_in(repository: &Path, reference: &str, commit: &str) -> Result<bool> {
-    let git = || Git::at(repository).quiet().settings(super::CAREFUL);
+pub fn keep_in(repository: &Site, reference: &str, commit: &str) -> Result<bool> {
+    let git = || repository.git().quiet().settings(super::CAREFUL);
     keep_with(&git, reference, commit)
 }
 
@@ -44,9 +45,10 @@ fn keep_with(git: &dyn Fn() -> Git, reference: &str, commit: &str) -> Result<boo
 }
 
 /// Deletes a branch that still is at the commit where it was seen; false if it is somewhere else by now.
-pub fn delete_branch(repository: &Path, branch: &str, at: &str) -> Result<bool> {
+pub fn delete_branch(repository: &Site, branch: &str, at: &str) -> Result<bool> {
     let name = format!("refs/heads/{branch}");
-    let said = Git::at(repository)
+    let said = repository
+        .git()
         .quiet()
         .args(["update-ref", "--stdin"])
         .input(format!("option no-deref\ndelete {name} {at}\n"))
@@ -81,19 +83,20 @@ pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
 }
 
 /// Deletes refs that still are at the commits where they were seen, all or none.
-pub fn forget<'a>(repository: &Path, refs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
+pub fn forget<'a>(repository: &Site, refs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<()> {
     let delete = |(reference, commit)| format!("delete {reference} {commit}\n");
     let lines: String = refs.map(delete).collect();
     if lines.is_empty() {
         return Ok(());
     }
-    let git = Git::at(repository).quiet();
+    let git = repository.git().quiet();
     git.args(["update-ref", "--stdin"]).input(lines).done()
 }
 
 /// Makes a branch at a commit; never moves one.
-pub fn make_branch(repository: &Path, branch: &str, commit: &str) -> Result<()> {
-    let said = Git::at(repository)
+pub fn make_branch(repository: &Site, branch: &str, commit: &str) -> Result<()> {
+    let said = repository
+        .git()
         .quiet()
         .args(["update-ref", "-m", "orange: rescued work", "--stdin"])
         .input(format!("create refs/heads/{branch} {commit}\n"))

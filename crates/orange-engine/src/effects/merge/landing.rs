@@ -110,7 +110,7 @@ pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
             Checkout::Nowhere => None,
         };
         let held = match &checkout {
-            Some(path) if attempt > POLITE && !task.push => Some(hold(path, &of.id)?),
+            Some(path) if attempt > POLITE && !task.push => Some(hold(call, path, &of.id)?),
             Some(_) | None => None,
         };
         if held.is_some() {
@@ -184,7 +184,7 @@ pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
         let started = Event::of(Payload::MergeStarted(started), call.now());
         tx.note(vec![started.by("human")])?;
         crash_point("merge.started");
-        if !could_land(&of, task, &target, checkout.as_deref(), &commit)? {
+        if !could_land(call, &of, task, &target, checkout.as_deref(), &commit)? {
             continue;
         }
         if task.push && !push_merge(call, &of, attempt, task, &target, &commit)? {
@@ -260,8 +260,9 @@ fn push_merge(
     commit: &str,
 ) -> Result<bool> {
     let expected = target.remote.as_deref();
+    let repository = call.site(&task.repository);
     let alive = moving::landing_lock(call, &of.project)?;
-    let said = landing::push(&task.repository, commit, &task.target, expected, &alive)?;
+    let said = landing::push(&repository, commit, &task.target, expected, &alive)?;
     drop(alive);
     match said {
         Pushed::Yes | Pushed::NotEverywhere(_) => {
@@ -277,7 +278,7 @@ fn push_merge(
             }
             if git::commit_of(&task.repository, &task.remote())?.as_deref() != Some(commit) {
                 // A remote whose branches are not followed by themselves. It has the merge, whatever comes of this.
-                if let Err(error) = worktree::fetch(&task.repository, FETCH) {
+                if let Err(error) = worktree::fetch(&repository, FETCH) {
                     call.notice(format!("origin has it, but: {error}"));
                 }
             }
@@ -292,7 +293,7 @@ fn push_merge(
                         Action::set_target(of.name())
                     )));
             }
-            worktree::fetch(&task.repository, FETCH)?;
+            worktree::fetch(&repository, FETCH)?;
             let now = git::commit_of(&task.repository, &task.remote())?;
             // One of several places that origin pushes to was behind; the one that is fetched from has it.
             if let Some(now) = &now

@@ -25,8 +25,8 @@ pub(crate) struct Forward<'a> {
     pub(crate) held: Option<Held>,
 }
 
-pub(crate) fn hold(checkout: &Path, owner: &str) -> Result<Held> {
-    Held::take(checkout, owner)?.map_err(|why| refused(&why))
+pub(crate) fn hold(call: &Call, checkout: &Path, owner: &str) -> Result<Held> {
+    Held::take(&call.site(checkout), owner)?.map_err(|why| refused(&why))
 }
 
 /// Moves the target here. None when somebody was quicker and nothing has happened yet.
@@ -43,7 +43,7 @@ pub(crate) fn bring_forward(
     let checkout = place.checkout;
     let moved = match (&checkout, place.held) {
         (Some(_), Some(held)) => held.forward(&task.target, &landing.commit)?,
-        (Some(checkout), None) => match Held::take(checkout, &of.id)? {
+        (Some(checkout), None) => match Held::take(&call.site(checkout), &of.id)? {
             Ok(held) => held.forward(&task.target, &landing.commit)?,
             Err(why) => Moved::Refused(why),
         },
@@ -56,7 +56,7 @@ pub(crate) fn bring_forward(
                 to: &landing.commit,
                 why: &why,
             };
-            swap.make(&task.repository, &alive)?
+            swap.make(&call.site(&task.repository), &alive)?
         }
     };
     match moved {
@@ -166,6 +166,7 @@ pub(crate) fn catch_up(
 /// Could the target be moved here? Found out before the remote has what could not be had here afterwards, and before
 /// files change. False when somebody else has moved it meanwhile.
 pub(crate) fn could_land(
+    call: &Call,
     of: &Task,
     task: &Work,
     target: &Target,
@@ -178,11 +179,12 @@ pub(crate) fn could_land(
     let mut answers = Vec::new();
     if task.push || checkout.is_some() {
         let name = &task.target;
-        let moved = landing::could_move(&task.repository, name, local, commit, task.push)?;
+        let moved =
+            landing::could_move(&call.site(&task.repository), name, local, commit, task.push)?;
         answers.push(moved);
     }
     if let Some(checkout) = checkout.filter(|_| task.push) {
-        answers.push(could_forward(checkout, &of.id, commit)?);
+        answers.push(could_forward(&call.site(checkout), &of.id, commit)?);
     }
     for answer in answers {
         match answer {

@@ -117,7 +117,7 @@ fn sweep_repository(
     }
     let (old, kept): (Vec<Rescue>, Vec<Rescue>) = all.into_iter().partition(&is_old);
     if turn.is_some() {
-        rescue::forget(&project.path, &old)?;
+        rescue::forget(&call.site(&project.path), &old)?;
     }
     for rescue in &old {
         let belongs = |copy: &&Copy| copy.task_id == rescue.task_id && copy.name == rescue.name;

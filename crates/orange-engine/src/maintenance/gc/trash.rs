@@ -129,7 +129,7 @@ fn forget_what_is_kept_of(call: &Call, project: &str, id: &str) {
     }
     let project = call.project_of(project);
     let repository = project.filter(|project| project.path.is_dir());
-    let forgotten = repository.map(|project| checkpoint::forget(&project.path, id));
+    let forgotten = repository.map(|project| checkpoint::forget(&call.site(project.path), id));
     if let Some(Err(error)) = forgotten {
         tracing::warn!(%error, "checkpoints of a removed task are still there");
     }

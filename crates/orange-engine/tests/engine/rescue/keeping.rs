@@ -1,6 +1,6 @@
 //! The refs: their names, lists of them, and their end.
 
-use crate::rescue::world::{TASK, World};
+use crate::rescue::world::{TASK, World, site};
 use orange_core::Timestamp;
 use orange_engine::rescue::{Save, forget, list, save};
 
@@ -89,7 +89,7 @@ fn old_ones_go() {
         (all[0].task_id.as_str(), all[0].name.as_str()),
         (TASK, "19700101T001640.000Z")
     );
-    forget(&world.repository, &all[..1]).unwrap();
+    forget(&site(&world.repository), &all[..1]).unwrap();
     let left = list(&world.repository, None).unwrap();
     assert_eq!(
         left.iter()
@@ -98,9 +98,9 @@ fn old_ones_go() {
         [at(2_000), at(3_000)]
     );
     // One of them is not what it was: all stay.
-    assert!(forget(&world.repository, &all).is_err());
+    assert!(forget(&site(&world.repository), &all).is_err());
     assert_eq!(list(&world.repository, None).unwrap().len(), 2);
-    forget(&world.repository, &[]).unwrap();
+    forget(&site(&world.repository), &[]).unwrap();
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_folder_that_is_no_worktree() {
     world.with_save(|given| {
         for slot in [world.root.join("nowhere"), world.path("dir")] {
             let error = save(&Save {
-                slot: &slot,
+                slot: &site(&slot),
                 ..*given
             })
             .unwrap_err();

@@ -1,6 +1,6 @@
 //! Bringing back what a rescue holds.
 
-use crate::rescue::world::{TASK, World};
+use crate::rescue::world::{TASK, World, site};
 use orange_core::Timestamp;
 use orange_engine::Code;
 use orange_engine::rescue::{Rescue, Restored, Save, list, restore, show, to_branch};
@@ -160,10 +160,10 @@ fn as_a_branch() {
         ("HEAD", Code::Usage),
         ("main", Code::Conflict),
     ] {
-        let error = to_branch(&world.repository, &rescue, name).unwrap_err();
+        let error = to_branch(&site(&world.repository), &rescue, name).unwrap_err();
         assert_eq!(error.code, code, "{name}");
     }
-    to_branch(&world.repository, &rescue, "back/again").unwrap();
+    to_branch(&site(&world.repository), &rescue, "back/again").unwrap();
     assert_eq!(world.git(["rev-parse", "back/again"]), saved.commit);
 }
 

@@ -1,6 +1,8 @@
 //! A repository with a linked worktree, as a task has it, and what the tests ask of it.
 
 use orange_core::Timestamp;
+use orange_engine::git::Site;
+use orange_engine::git::site::Behalf;
 use orange_engine::rescue::{Rescue, Save, save};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,6 +19,11 @@ pub(crate) struct World {
     pub(crate) root: PathBuf,
     pub(crate) repository: PathBuf,
     pub(crate) slot: PathBuf,
+}
+
+/// Where git may change something, with no home to keep notes in.
+pub(crate) fn site(folder: &Path) -> Site {
+    Behalf::nobody().at(folder)
 }
 
 impl World {
@@ -155,7 +162,7 @@ impl World {
 
     pub(crate) fn with_save<T>(&self, then: impl FnOnce(&Save<'_>) -> T) -> T {
         then(&Save {
-            slot: &self.slot,
+            slot: &site(&self.slot),
             task_id: TASK,
             raw_folder: &self.raw_folder(),
             branch: Some("task"),

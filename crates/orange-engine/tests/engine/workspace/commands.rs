@@ -1,5 +1,7 @@
 //! Setup and teardown commands: their surroundings, their ends, their output.
 
+use orange_engine::git::Site;
+use orange_engine::git::site::Behalf;
 use orange_engine::workspaces::commands::{CommandFailed, End, Variables, run};
 use orange_engine::{Code, Error};
 use std::fs;
@@ -19,6 +21,10 @@ impl Slot {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("slot")).unwrap();
         Slot { root }
+    }
+
+    fn site(&self) -> Site {
+        Behalf::nobody().at(self.path())
     }
 
     fn path(&self) -> PathBuf {
@@ -43,7 +49,7 @@ impl Slot {
             more: vec![("ORANGE_TASK_ID".to_owned(), "the task".to_owned())],
             ..Variables::default()
         };
-        run(&self.path(), &commands, timeout, &env, &self.log_file())
+        run(&self.site(), &commands, timeout, &env, &self.log_file())
     }
 
     /// The process whose number is in this file of the slot.
@@ -139,7 +145,7 @@ fn a_signal_is_said() {
 fn what_cannot_start_is_said() {
     let slot = Slot::new();
     let commands = ["true".to_owned()];
-    let gone = slot.path().join("gone");
+    let gone = slot.site().beside(slot.path().join("gone"));
     let failed = run(
         &gone,
         &commands,
@@ -151,7 +157,7 @@ fn what_cannot_start_is_said() {
     assert!(matches!(failed.end, End::NotStarted(_)), "{failed}");
     fs::write(slot.root.path().join("file"), "").unwrap();
     let log = slot.root.path().join("file/no/log");
-    let failed = run(&slot.path(), &commands, AMPLE, &Variables::default(), &log).unwrap_err();
+    let failed = run(&slot.site(), &commands, AMPLE, &Variables::default(), &log).unwrap_err();
     assert!(matches!(failed.end, End::NotStarted(_)), "{failed}");
 }
 
