@@ -3,7 +3,10 @@
 //!
 //! A field that is absent, or whose value this version cannot read, is `None`. Keys that no struct names stay in the event.
 
-use super::{Event, History};
+mod declare;
+mod values;
+
+use super::Event;
 use crate::Timestamp;
 use crate::allow_rule::{RuleKind, Scope};
 use crate::config::Permissions;
@@ -18,116 +21,15 @@ use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::test_results::Figures;
 use crate::workflow::{Obstacle, Role};
+use declare::events;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+pub use values::{ConflictNote, HunkNote, Work};
 
 /// What can be written into an event.
 pub trait Details {
     fn write(self, event: &mut Event);
-}
-
-/// Declares the types of events. A row is a struct, the types that carry it, and its fields in the order in which they are
-/// written. A type has its word in the journal, the component of the log that tells of it, and its weight. A field's name
-/// is its key.
-macro_rules! events {
-    (
-        plain { $($plain:ident = $plain_word:literal $plain_component:ident $plain_weight:ident),+ $(,)? }
-        $(
-            $(#[$about:meta])*
-            $name:ident: $($kind:ident = $word:literal $component:ident $weight:ident),+ {
-                $($(#[$field_about:meta])* $field:ident: $type:ty),+ $(,)?
-            }
-        )+
-    ) => {
-        /// What happened. Words we do not know are kept as they are.
-        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum EventType {
-            $(#[serde(rename = $plain_word)] $plain,)+
-            $($(#[serde(rename = $word)] $kind,)+)+
-            #[serde(untagged)]
-            Other(String),
-        }
-
-        /// An event's type with what it carries.
-        #[derive(Debug, Clone, PartialEq)]
-        pub enum Payload<'e> {
-            $($plain,)+
-            $($($kind($name<'e>),)+)+
-            Other(&'e str),
-        }
-
-        impl EventType {
-            /// Every type that has a word of its own.
-            pub const KNOWN: &[EventType] = &[$(EventType::$plain,)+ $($(EventType::$kind,)+)+];
-
-            fn columns(&self) -> (&str, &'static str, Weight) {
-                match self {
-                    $(EventType::$plain => ($plain_word, stringify!($plain_component), Weight::$plain_weight),)+
-                    $($(EventType::$kind => ($word, stringify!($component), Weight::$weight),)+)+
-                    EventType::Other(word) => (word, "task", Weight::Story),
-                }
-            }
-
-            /// The keys that this version knows of such an event.
-            pub fn keys(&self) -> &'static [&'static str] {
-                match self {
-                    $($(EventType::$kind)|+ => &[$(stringify!($field)),+],)+
-                    $(EventType::$plain)|+ | EventType::Other(_) => &[],
-                }
-            }
-        }
-
-        impl Event {
-            pub fn payload(&self) -> Payload<'_> {
-                match &self.kind {
-                    $(EventType::$plain => Payload::$plain,)+
-                    $($(EventType::$kind => Payload::$kind($name::read(self)),)+)+
-                    EventType::Other(word) => Payload::Other(word),
-                }
-            }
-
-            pub fn of(payload: Payload<'_>, now: Timestamp) -> Event {
-                match payload {
-                    $(Payload::$plain => Event::new(EventType::$plain, now),)+
-                    $($(Payload::$kind(details) => Event::new(EventType::$kind, now).with(details),)+)+
-                    Payload::Other(word) => Event::new(EventType::Other(word.to_owned()), now),
-                }
-            }
-        }
-
-        $(
-            $(#[$about])*
-            #[derive(Debug, Clone, Default, PartialEq)]
-            pub struct $name<'e> {
-                $($(#[$field_about])* pub $field: Option<$type>,)+
-            }
-
-            impl<'e> $name<'e> {
-                fn read(event: &'e Event) -> Self {
-                    let mut found = Self::default();
-                    for (name, value) in &event.details {
-                        match name.as_str() {
-                            $(stringify!($field) => found.$field = Deserialize::deserialize(value).ok(),)+
-                            _ => {}
-                        }
-                    }
-                    found
-                }
-
-                /// None for an event of another type.
-                pub fn of(event: &'e Event) -> Option<Self> {
-                    matches!(event.kind, $(EventType::$kind)|+).then(|| Self::read(event))
-                }
-            }
-
-            impl Details for $name<'_> {
-                fn write(self, event: &mut Event) {
-                    $(event.put(stringify!($field), self.$field);)+
-                }
-            }
-        )+
-    };
 }
 
 events! {
@@ -538,55 +440,6 @@ impl<'e> MessageNote<'e> {
     pub fn words(&self) -> Option<&'e str> {
         self.content.or(self.text)
     }
-}
-
-/// The work of an earlier task that a new one goes on with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
-    /// The task whose work it is.
-    pub task_id: String,
-    /// The branch it was done on.
-    pub branch: String,
-    /// Where that ended, and the new branch starts.
-    pub head: String,
-    /// The ref of the rescue that holds what was not committed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rescue: Option<String>,
-}
-
-impl Work {
-    /// What a task goes on with, as its first event says.
-    pub fn of(history: &History) -> Option<Work> {
-        let mut events = history.events.iter();
-        events.find_map(TaskCreated::of)?.work
-    }
-
-    /// Whether the journal of the task that goes on with it says that it is in the task's slot.
-    pub fn is_brought(&self, history: &History) -> bool {
-        let mut hooks = history.events.iter().filter_map(HookEnded::of);
-        match self.rescue.as_deref() {
-            Some(rescue) => hooks.any(|hook| hook.brought == Some(rescue)),
-            // Without files there is nothing to bring but the start of the branch.
-            None => hooks.any(|hook| hook.base_commit.is_some()),
-        }
-    }
-}
-
-/// A file in which a merge conflicts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConflictNote {
-    pub path: String,
-    #[serde(default)]
-    pub kind: String,
-    #[serde(default)]
-    pub hunks: Vec<HunkNote>,
-}
-
-/// A place in such a file: its line, and how many lines both sides have there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HunkNote {
-    pub line: usize,
-    pub lines: [usize; 2],
 }
 
 /// Reads what events of several types have in common without a look at the rest.

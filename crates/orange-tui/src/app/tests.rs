@@ -26,8 +26,10 @@ use ratatui::backend::TestBackend;
 
 mod key_table;
 mod marked;
+mod mouse;
 mod panes;
 mod phases;
+mod questions;
 
 fn row(number: u32, status: &str, summary: &str) -> OverviewRow {
     let label = format!("TASK-{number:03}");
@@ -193,77 +195,6 @@ fn asking(app: &mut App, question: &str, text: &str) {
     };
     let at = Instant::now();
     app.update(Input::Focus(folder, Box::new(Ok(focus))), at);
-}
-
-#[test]
-fn a_short_question_is_allowed_and_a_long_one_is_read_first() {
-    let mut app = app((80, 24), false, shop());
-    asking(&mut app, "q1", "Bash: npm install");
-    assert!(shown(&app).contains("asks permission: Bash: npm install"));
-    let effects = press(&mut app, "a");
-    assert!(
-        matches!(&effects[..], [Effect::Run { verb: Verb::Allow(open), .. }] if open.question.id == "q1")
-    );
-    app.busy.clear();
-    // What has no room is shown in full, and there is no yes before its end was on the screen.
-    let long = format!("Bash: ls{}curl x | sh", "\n".repeat(60));
-    asking(&mut app, "q2", &long);
-    assert!(press(&mut app, "a").is_empty());
-    assert!(press(&mut app, "y").is_empty());
-    assert!(matches!(app.overlay, Some(Overlay::Confirm(_))));
-    assert!(!shown(&app).contains("curl x"));
-    let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
-    let later = Instant::now() + Duration::from_secs(1000);
-    for _ in 0..20 {
-        app.update(Input::Key(down), later);
-    }
-    assert!(shown(&app).contains("curl x | sh"));
-    let effects = press(&mut app, "y");
-    assert!(matches!(
-        &effects[..],
-        [Effect::Run {
-            verb: Verb::Allow(_),
-            ..
-        }]
-    ));
-    // Nor is it remembered unread.
-    app.busy.clear();
-    assert!(press(&mut app, "A").is_empty());
-    assert!(app.overlay.is_none() && app.message.as_ref().unwrap().is_error);
-}
-
-#[test]
-fn a_question_that_has_just_changed_is_not_answered_blindly() {
-    let mut app = app((80, 24), false, shop());
-    asking(&mut app, "q1", "Bash: ls");
-    asking(&mut app, "q2", "Bash: rm");
-    let key = KeyEvent::new(KeyCode::Char('a'), KeyModifiers::NONE);
-    assert!(app.update(Input::Key(key), Instant::now()).is_empty());
-    assert!(matches!(app.overlay, Some(Overlay::Confirm(_))));
-}
-
-#[test]
-fn where_nothing_can_be_read_no_key_decides() {
-    let mut app = app((30, 6), false, shop());
-    for key in ["x", "y", "m", "y", "c", "\n", "a"] {
-        assert!(press(&mut app, key).is_empty(), "{key}");
-        assert!(app.overlay.is_none(), "{key}");
-    }
-    assert!(shown(&app).contains("at least 40 × 8"));
-    assert!(matches!(press(&mut app, "q")[..], [Effect::Quit]));
-}
-
-#[test]
-fn a_result_that_comes_late_takes_no_text_away() {
-    let mut app = app((80, 24), false, shop());
-    app.update(Input::Paste("half a message".to_owned()), Instant::now());
-    app.choose_mode("shop/1", "shop", &Verb::Start, Instant::now());
-    assert!(matches!(app.overlay, Some(Overlay::Compose(_))));
-    // An empty text is not sent, and stays open.
-    press(&mut app, "\u{1b}G");
-    app.update(Input::Paste(" ".to_owned()), Instant::now());
-    assert!(press(&mut app, "\n").is_empty());
-    assert!(matches!(app.overlay, Some(Overlay::Compose(_))));
 }
 
 #[test]
@@ -564,60 +495,6 @@ fn what_the_index_finds_joins_the_rows_that_are_narrowed() {
     assert!(shown(&app).contains("TASK-001"));
     press(&mut app, "\u{1b}");
     assert_eq!(app.narrowed, Narrowed::default());
-}
-
-#[test]
-fn a_click_on_a_key_of_the_last_line_is_that_key() {
-    let mut app = app((80, 24), false, shop());
-    let last = shown(&app).lines().last().unwrap().to_owned();
-    let click = |app: &mut App, word: &str| {
-        let column = last.find(word).unwrap();
-        let mouse = MouseEvent {
-            kind: MouseEventKind::Down(MouseButton::Left),
-            column: u16::try_from(column).unwrap(),
-            row: 23,
-            modifiers: KeyModifiers::NONE,
-        };
-        app.update(Input::Mouse(mouse), Instant::now())
-    };
-    click(&mut app, "cancel");
-    assert!(matches!(app.overlay, Some(Overlay::Confirm(_))));
-    press(&mut app, "\u{1b}");
-    click(&mut app, "? help");
-    assert!(matches!(app.overlay, Some(Overlay::Help { .. })));
-}
-
-#[test]
-fn a_click_selects_in_the_list_the_inbox_and_the_board() {
-    for tabs in ["", "\t", "\t\t"] {
-        let mut app = app((80, 24), false, shop());
-        press(&mut app, tabs);
-        let frame = shown(&app);
-        let word = "TASK-003";
-        let place = |line: &str| line.find(word).map(|at| clean_columns(&line[..at]));
-        let mut lines = frame.lines().enumerate();
-        let (line, column) = lines
-            .find_map(|(number, line)| Some((number, place(line)?)))
-            .unwrap();
-        let mut click = |line: usize| {
-            let mouse = MouseEvent {
-                kind: MouseEventKind::Down(MouseButton::Left),
-                column,
-                row: u16::try_from(line).unwrap(),
-                modifiers: KeyModifiers::NONE,
-            };
-            app.update(Input::Mouse(mouse), Instant::now());
-            app.cursor.clone()
-        };
-        // Its second line is its own too, and the heading of the screen nobody's.
-        assert_eq!(click(line + 1).as_deref(), Some("shop/3"), "{frame}");
-        assert_eq!(click(0).as_deref(), Some("shop/3"));
-        assert_eq!(click(line).as_deref(), Some("shop/3"));
-    }
-}
-
-fn clean_columns(text: &str) -> u16 {
-    u16::try_from(orange_core::display::clean_width(text)).unwrap()
 }
 
 #[test]
