@@ -1,7 +1,7 @@
 //! Harnesses: the agent CLIs that Orange can start. Each has a folder below `harness/` with all that only it needs, behind
 //! the trait in `kind.rs`, which is the file to read first; `list.rs` names them.
 
-pub mod claude;
+mod claude;
 mod codex;
 pub mod environment;
 mod gemini;
@@ -13,6 +13,7 @@ mod opencode;
 mod pi;
 mod plain;
 pub mod probe;
+pub mod project_files;
 mod sim;
 pub mod supports;
 pub mod watch;
@@ -143,6 +144,12 @@ pub fn none_installed() -> Error {
         "install one of {}; `--harness {NONE}` starts no agent, `--harness {SIM}` a scripted one",
         ways.join(", ")
     ))
+}
+
+/// Those that load files of a repository by themselves.
+pub fn loading_project_files() -> impl Iterator<Item = Adapter> {
+    let all = list::ALL.iter().copied();
+    all.filter(|kind| kind.loads_project_files())
 }
 
 /// What the harnesses of the table are started as.

@@ -3,6 +3,7 @@
 
 use super::model::efforts;
 use super::probe::{Login, Probe, Version};
+use super::project_files::LoadedFiles;
 use super::supports::{Supports, TYPED};
 use super::watch::{Watch, Watched};
 use super::{Occasion, Prepared, list};
@@ -53,8 +54,8 @@ facts! {
     arguments: Option<&'static [&'static str]> = Some(&["{prompt}"]),
     /// Does it leave out the repository's instructions together with its configuration, so that they must be handed to it?
     drops_instructions: bool = false,
-    /// Can it load a project's own files for it, which the user agrees to (`agents.project_settings`)?
-    loads_project_files: bool = false,
+    /// Which files of a repository it loads by itself, where the user agrees to them (`agents.project_settings`); None: none.
+    project_files: Option<&'static LoadedFiles> = None,
     /// Are its own permission questions switched off, with nothing in their place?
     asks_nothing: bool = false,
     /// Does it fetch its messages itself? Otherwise they are typed.
@@ -156,6 +157,10 @@ impl dyn Kind {
     /// Does Orange decide what it may do without asking?
     pub fn has_modes(&self) -> bool {
         self.supports().permissions.is_some()
+    }
+
+    pub fn loads_project_files(&self) -> bool {
+        self.project_files().is_some()
     }
 
     /// The words for effort that it accepts.

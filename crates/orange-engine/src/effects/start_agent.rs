@@ -265,7 +265,7 @@ fn run_spec(tx: &TaskTx<'_>, begin: &Begin, harness: &Harness) -> Result<(RunSpe
     let project_settings =
         harness.adapter.loads_project_files() && settings::config(call)?.agents.project_settings;
     if project_settings {
-        project_consent::check_project_files(call, task, &worktree)?;
+        project_consent::check_project_files(call, task, harness.adapter, &worktree)?;
     }
     let instructions = instructions_for(call, task, harness)?;
     let attempt = runs::attempts(tx.history(), begin.role) + 1;

@@ -15,7 +15,11 @@ pub fn trust(call: &Call, offer: &Offer) -> Result<bool> {
     let news = projects::change(&call.store, |all| {
         projects::named(all, name)?;
         let commands = offer.commands.parts().map(|part| part.hash());
-        let hashes = commands.chain(offer.files_hash.clone());
+        let files = offer
+            .files
+            .iter()
+            .filter_map(|offered| offered.hash.clone());
+        let hashes = commands.chain(files);
         call.with_database(|database| {
             let mut news = false;
             for hash in hashes {

@@ -2,7 +2,8 @@
 
 use crate::call::{Call, Caller};
 use crate::error::{Error, Result, err};
-use crate::harness::claude::project_files::{ProjectFile, ProjectFiles};
+use crate::harness;
+use crate::harness::project_files::{ProjectFile, ProjectFiles};
 use crate::projects::{self, Project};
 use crate::rules::{Commands, Rules, newest_base};
 use crate::workspaces::project_consent;
@@ -20,11 +21,30 @@ pub struct Offer {
     /// The commit it was read from.
     pub commit: String,
     pub commands: Commands,
-    /// Files that claude would load; none unless `agents.project_settings` is on.
+    /// For each agent that can load files of a repository.
+    pub files: Vec<OfferedFiles>,
+    pub trusted: bool,
+}
+
+/// The files that one agent would load; none unless `agents.project_settings` is on.
+#[derive(Debug, Clone)]
+pub struct OfferedFiles {
+    /// The agent's name.
+    pub harness: &'static str,
     pub files: Vec<ProjectFile>,
     /// What a consent to these files is bound to.
-    pub(crate) files_hash: Option<String>,
-    pub trusted: bool,
+    pub(crate) hash: Option<String>,
+}
+
+impl Offer {
+    /// The names of the agents that would load files.
+    pub fn readers(&self) -> Vec<&'static str> {
+        let with_files = self
+            .files
+            .iter()
+            .filter(|offered| !offered.files.is_empty());
+        with_files.map(|offered| offered.harness).collect()
+    }
 }
 
 /// What a workspace of the project gets: what the repository says at that commit, and the user's own settings.
@@ -95,16 +115,24 @@ pub fn offer(call: &Call, name: &str, revision: Option<&str>) -> Result<Offer> {
         None => newest_base(&project)?,
     };
     let commands = repository_rules(call, &project, &commit)?.foreign;
-    let files = if settings::config(call)?.agents.project_settings {
-        ProjectFiles::at_commit(&project.path, &commit)?
-    } else {
-        ProjectFiles::default()
-    };
-    let trusted =
-        is_trusted(call, name, &commands)? && project_consent::agreed_to_files(call, name, &files)?;
+    let loads = settings::config(call)?.agents.project_settings;
+    let mut trusted = is_trusted(call, name, &commands)?;
+    let mut offered = Vec::new();
+    for kind in harness::loading_project_files() {
+        let files = if loads {
+            ProjectFiles::at_commit(kind, &project.path, &commit)?
+        } else {
+            ProjectFiles::none(kind)
+        };
+        trusted = trusted && project_consent::agreed_to_files(call, name, &files)?;
+        offered.push(OfferedFiles {
+            harness: kind.name(),
+            files: files.listed(&project.path)?,
+            hash: (!files.is_empty()).then(|| files.hash()),
+        });
+    }
     Ok(Offer {
-        files: files.listed(&project.path)?,
-        files_hash: (!files.is_empty()).then(|| files.hash()),
+        files: offered,
         project,
         commit,
         commands,

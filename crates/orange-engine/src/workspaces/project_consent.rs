@@ -1,9 +1,10 @@
-//! Consent to the files of a repository that claude loads (`agents.project_settings`): asked for before a task starts, and
+//! Consent to the files of a repository that an agent CLI loads by itself (`agents.project_settings`): asked for before a task starts, and
 //! compared with the worktree at every start of an agent.
 
 use crate::call::{self, Call};
 use crate::error::{Error, Result, err};
-use crate::harness::claude::project_files::ProjectFiles;
+use crate::harness::Adapter;
+use crate::harness::project_files::ProjectFiles;
 use crate::projects::Project;
 use crate::rules::{newest_base, rules_commit};
 use crate::workspaces::consents::first_of;
@@ -20,33 +21,43 @@ pub(crate) fn agreed_to_files(call: &Call, project: &str, files: &ProjectFiles) 
     Ok(files.is_empty() || call.with_database(|database| database.has_consent(project, &hash))?)
 }
 
-/// Why no agent of a task can be started yet: the base has files for claude that nobody agreed to.
+/// Why no agent of a task can be started yet: the base has files for it that nobody agreed to.
 pub(crate) fn unwanted_project_files(
     call: &Call,
     project: &Project,
     task: &Task,
 ) -> Result<Option<Error>> {
-    if !settings::config(call)?.agents.project_settings || !would_load_files(call, task)? {
+    if !settings::config(call)?.agents.project_settings {
+        return Ok(None);
+    }
+    let kinds = that_would_load(call, task)?;
+    if kinds.is_empty() {
         return Ok(None);
     }
     let commit = rules_commit::rules_commit(call, project, task)?;
-    let files = match ProjectFiles::at_commit(&project.path, &commit) {
-        Ok(files) => files,
-        Err(refusal) => return Ok(Some(refusal)),
-    };
-    if agreed_to_files(call, &project.name, &files)? {
-        Ok(None)
-    } else {
-        Ok(Some(not_agreed(project, &commit, &files)))
+    for kind in kinds {
+        let files = match ProjectFiles::at_commit(kind, &project.path, &commit) {
+            Ok(files) => files,
+            Err(refusal) => return Ok(Some(refusal)),
+        };
+        if !agreed_to_files(call, &project.name, &files)? {
+            return Ok(Some(not_agreed(project, &commit, &files)));
+        }
     }
+    Ok(None)
 }
 
-/// Refuses a claude in a worktree with other files than those that the user agreed to, whoever changed them.
-pub(crate) fn check_project_files(call: &Call, task: &Task, worktree: &Path) -> Result<()> {
+/// Refuses an agent in a worktree with other files for it than those that the user agreed to, whoever changed them.
+pub(crate) fn check_project_files(
+    call: &Call,
+    task: &Task,
+    kind: Adapter,
+    worktree: &Path,
+) -> Result<()> {
     let project = call::registered(call, &task.project)?;
     let commit = rules_commit::rules_commit(call, &project, task)?;
-    let base = ProjectFiles::at_commit(&project.path, &commit)?;
-    let here = ProjectFiles::in_worktree(worktree)?;
+    let base = ProjectFiles::at_commit(kind, &project.path, &commit)?;
+    let here = ProjectFiles::in_worktree(kind, worktree)?;
     let Some((path, how)) = here.difference(&base) else {
         return if agreed_to_files(call, &project.name, &here)? {
             Ok(())
@@ -66,7 +77,7 @@ pub(crate) fn check_project_files(call: &Call, task: &Task, worktree: &Path) -> 
     } else {
         "delete it".to_owned()
     };
-    Err(err!(ConditionUnmet, "cannot start claude for {label}: {path} {how} in its workspace, and you have not agreed to that")
+    Err(err!(ConditionUnmet, "cannot start {} for {label}: {path} {how} in its workspace, and you have not agreed to that", kind.name())
         .hint(text!(
             "look at {shown}, then {undo}; or commit it on {branch} and agree: {}",
             Action::trust(name, branch.clone())
@@ -79,14 +90,15 @@ pub fn start_refused(call: &Call, task: &Task) -> Option<StartRefused> {
     let worktree = workspaces::slot_folder(call, slot);
     let harness = settings::harness::harness_for(call, task, role_of(task.status)).ok()??;
     let wanted = settings::config(call).ok()?.agents.project_settings;
-    if !harness.adapter.loads_project_files() || !wanted {
+    let kind = harness.adapter;
+    if !kind.loads_project_files() || !wanted {
         return None;
     }
-    let refusal = check_project_files(call, task, &worktree).err()?;
+    let refusal = check_project_files(call, task, kind, &worktree).err()?;
     let project = call::registered(call, &task.project).ok()?;
-    let here = ProjectFiles::in_worktree(&worktree).ok()?;
+    let here = ProjectFiles::in_worktree(kind, &worktree).ok()?;
     let head = git::commit_of(&worktree, "HEAD").ok()??;
-    let committed = ProjectFiles::at_commit(&project.path, &head).ok()?;
+    let committed = ProjectFiles::at_commit(kind, &project.path, &head).ok()?;
     let next = match here.difference(&committed) {
         // Kept in the stash: whoever changed it may want it back.
         Some((path, _)) => Action::stash_file(worktree.display().to_string(), path),
@@ -98,33 +110,38 @@ pub fn start_refused(call: &Call, task: &Task) -> Option<StartRefused> {
     })
 }
 
-/// Whether an agent of the task loads a project's files.
-fn would_load_files(call: &Call, task: &Task) -> Result<bool> {
+/// Which agents of the task load a project's files.
+fn that_would_load(call: &Call, task: &Task) -> Result<Vec<Adapter>> {
     let config = settings::config(call)?.clone();
     let worker = settings::harness::worker_of(call, task).ok();
     let reviewer = task.review_harness.as_ref();
     let reviewer = reviewer.or(config.agents.review_harness.as_ref());
     let reviewer = reviewer.map_or(harness::REVIEWER, String::as_str);
-    let loads = |name: &str| {
-        let found = harness::find(name, &config, &call.orange).ok().flatten();
-        found.is_some_and(|found| {
-            found.adapter.loads_project_files() && found.is_installed(call.search_path.as_deref())
-        })
+    let kind = |name: &str| {
+        let found = harness::find(name, &config, &call.orange).ok().flatten()?;
+        let loads =
+            found.adapter.loads_project_files() && found.is_installed(call.search_path.as_deref());
+        loads.then_some(found.adapter)
     };
-    Ok(worker.is_some_and(|worker| loads(&worker)) || loads(reviewer))
+    let names = worker.as_deref().into_iter().chain([reviewer]);
+    let mut kinds: Vec<Adapter> = names.filter_map(kind).collect();
+    kinds.dedup();
+    Ok(kinds)
 }
 
 fn not_agreed(project: &Project, commit: &str, files: &ProjectFiles) -> Error {
     // Without more words the user is asked about the newest commit; this one may have other files.
-    let newest =
-        newest_base(project).and_then(|newest| ProjectFiles::at_commit(&project.path, &newest));
+    let kind = files.kind();
+    let at = |commit: &str| ProjectFiles::at_commit(kind, &project.path, commit);
+    let newest = newest_base(project).and_then(|newest| at(&newest));
     let same = newest.is_ok_and(|newest| newest.difference(files).is_none());
     let at = (!same).then(|| git::short(commit).to_owned());
     let named = first_of(files.paths().map(str::to_owned).collect(), "more file");
     let name = &project.name;
     err!(
         ConditionUnmet,
-        "project {name} comes with files for claude that you have not agreed to: {named}"
+        "project {name} comes with files for {} that you have not agreed to: {named}",
+        kind.name()
     )
     .hint(text!(
         "look at them and agree: {}; or set `agents.project_settings` to false",

@@ -17,15 +17,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("orange-agents/src/harness.rs", "declares the folders"),
     ("orange-agents/src/harness/list.rs", "the list of folders"),
     (
-        "orange-engine/src/workspaces/consents.rs",
-        "consent to the files that claude alone loads",
-    ),
-    (
-        "orange-engine/src/workspaces/project_consent.rs",
-        "the same",
-    ),
-    ("orange/src/commands/project/trust.rs", "the same"),
-    (
         "orange/src/commands/headless.rs",
         "examples of a command line",
     ),
@@ -68,6 +59,20 @@ fn no_harness_is_named_outside_its_folder() {
     );
     let unused = EXCEPTIONS.iter().find(|(begin, _)| !used.contains(begin));
     assert_eq!(unused, None, "an exception that is not needed any more");
+}
+
+#[test]
+fn the_path_of_a_folder_names_its_harness() {
+    let names = ["claude"];
+    assert!(has_name(
+        "use crate::harness::claude::project_files::ProjectFiles;",
+        &names
+    ));
+    assert!(has_name("harness::claude::project_files::LOADED", &names));
+    assert!(!has_name(
+        "use crate::harness::project_files; // not harness::claude::x",
+        &names
+    ));
 }
 
 /// A comment may tell of one.

@@ -5,7 +5,7 @@ mod headless;
 mod limits;
 mod login;
 mod mcp;
-pub mod project_files;
+mod project_files;
 mod questions;
 mod sources;
 mod status;
@@ -82,7 +82,7 @@ const FACTS: &Facts = &Facts {
         effort: EFFORTS,
     },
     arguments: None,
-    loads_project_files: true,
+    project_files: Some(project_files::LOADED),
     queues_messages: true,
     takes_mcp_servers: true,
     oldest: Some((

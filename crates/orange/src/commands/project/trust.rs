@@ -7,12 +7,13 @@ use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
-use orange_engine::harness::claude::project_files::ProjectFile;
+use orange_engine::harness::project_files::ProjectFile;
 use orange_engine::rules::Commands;
 use orange_engine::verbs::trust;
-use orange_engine::workspaces::consents::{self, Offer};
+use orange_engine::workspaces::consents::{self, Offer, OfferedFiles};
 use orange_engine::{Error, Result, err, git};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 #[derive(Debug, Args)]
@@ -39,7 +40,8 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
     let offer = consents::offer(&session.call, &args.name, args.at.as_deref())?;
     let name = &offer.project.name;
     let commit = git::short(&offer.commit);
-    if offer.commands.is_empty() && offer.files.is_empty() {
+    let readers = offer.readers().join(" and ");
+    if offer.commands.is_empty() && readers.is_empty() {
         let message = format!("project {name} comes with no commands at {commit}");
         return finish(session, &offer, &message, "");
     }
@@ -54,10 +56,10 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
     let mut shown = listed.as_str();
     if asks(session, args.yes) {
         // Together, so that nobody is asked about something that went into a file.
-        let question = if offer.files.is_empty() {
+        let question = if readers.is_empty() {
             format!("{shown}let Orange run these in every workspace of {name}?")
         } else {
-            format!("{shown}let Orange and claude use these in every workspace of {name}?")
+            format!("{shown}let Orange and {readers} use these in every workspace of {name}?")
         };
         shown = "";
         if !yes(&question)? {
@@ -67,7 +69,7 @@ pub(crate) fn run(session: &Session, args: &TrustArgs) -> Result<()> {
         if !session.json {
             output::print(&listed);
         }
-        return Err(unanswered(args, offered(&offer)));
+        return Err(unanswered(args, &offered(&offer)));
     }
     trust::trust(&session.call, &offer)?;
     let message = format!(
@@ -95,11 +97,12 @@ fn revoke(session: &Session, name: &str) -> Result<()> {
     session.finish(revoked, || format!("{message}\n"))
 }
 
-fn offered(offer: &Offer) -> &'static str {
-    match (offer.commands.is_empty(), offer.files.is_empty()) {
-        (_, true) => "the commands",
-        (true, false) => "the files for claude",
-        (false, false) => "the commands and the files for claude",
+fn offered(offer: &Offer) -> String {
+    let readers = offer.readers().join(" and ");
+    match (offer.commands.is_empty(), readers.is_empty()) {
+        (_, true) => "the commands".to_owned(),
+        (true, false) => format!("the files for {readers}"),
+        (false, false) => format!("the commands and the files for {readers}"),
     }
 }
 
@@ -124,7 +127,7 @@ fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) -> Resu
         project: &offer.project.name,
         commit: &offer.commit,
         commands: &offer.commands,
-        claude_files: &offer.files,
+        files: offer.files.iter().map(key_and_files).collect(),
         trusted: true,
         message,
     };
@@ -136,9 +139,16 @@ struct Trusted<'a> {
     project: &'a str,
     commit: &'a str,
     commands: &'a Commands,
-    claude_files: &'a [ProjectFile],
+    /// By [`key_and_files`].
+    #[serde(flatten)]
+    files: BTreeMap<String, &'a [ProjectFile]>,
     trusted: bool,
     message: &'a str,
+}
+
+/// The files for each agent stand under a key with its name.
+fn key_and_files(offered: &OfferedFiles) -> (String, &[ProjectFile]) {
+    (format!("{}_files", offered.harness), &offered.files)
 }
 
 #[derive(Serialize)]
@@ -164,24 +174,30 @@ fn listed(offer: &Offer) -> String {
             list(&mut text, &format!("  {kind:<8}  "), command);
         }
     }
-    if !offer.files.is_empty() {
-        let _ = writeln!(
-            text,
-            "files that claude loads from project {name} at {commit}, and what it runs because of them:"
-        );
-    }
-    for file in &offer.files {
-        let (blob, size) = (git::short(&file.blob), counted_bytes(file.size));
-        list(
-            &mut text,
-            &format!("  {blob}  "),
-            &format!("{} ({size})", file.path),
-        );
-        for command in &file.commands {
-            list(&mut text, "    runs    ", command);
+    for OfferedFiles { harness, files, .. } in &offer.files {
+        if !files.is_empty() {
+            let _ = writeln!(
+                text,
+                "files that {harness} loads from project {name} at {commit}, and what it runs because of them:"
+            );
+        }
+        for file in files {
+            list_file(&mut text, file);
         }
     }
     text
+}
+
+fn list_file(text: &mut String, file: &ProjectFile) {
+    let (blob, size) = (git::short(&file.blob), counted_bytes(file.size));
+    list(
+        text,
+        &format!("  {blob}  "),
+        &format!("{} ({size})", file.path),
+    );
+    for command in &file.commands {
+        list(text, "    runs    ", command);
+    }
 }
 
 fn counted_bytes(size: u64) -> String {
