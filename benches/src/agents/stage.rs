@@ -4,6 +4,7 @@ use crate::Result;
 use crate::fixture::PROJECT;
 use crate::measure::run;
 use crate::scratch::Scratch;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// Longer than anything here takes.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// After so many looks that find no process there is none.
+const QUIET_LOOKS: usize = 5;
 
 pub(crate) struct Stage<'s> {
     scratch: &'s Scratch,
@@ -125,16 +129,20 @@ impl<'s> Stage<'s> {
         run(self.program("git", &self.repository).args(words))
     }
 
-    /// Is a process of this home alive?
-    fn has_processes(&self) -> bool {
+    /// The processes of this home that are alive.
+    fn processes(&self) -> Vec<Pid> {
         let wanted = format!("ORANGE_HOME={}", self.home.display());
+        let is_own = |environment: &[u8]| {
+            let mut entries = environment.split(|byte| *byte == 0);
+            entries.any(|entry| entry == wanted.as_bytes())
+        };
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        entries
-            .filter_map(|entry| fs::read(entry.path().join("environ")).ok())
-            .any(|environment| {
-                let mut entries = environment.split(|byte| *byte == 0);
-                entries.any(|entry| entry == wanted.as_bytes())
-            })
+        let own = entries.filter(|entry| {
+            let environment = fs::read(entry.path().join("environ"));
+            environment.is_ok_and(|environment| is_own(&environment))
+        });
+        own.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+            .collect()
     }
 
     /// Whether a run has not had its first look yet, some seconds after its start.
@@ -172,8 +180,18 @@ impl<'s> Stage<'s> {
 impl Drop for Stage<'_> {
     fn drop(&mut self) {
         let _ = run(&mut self.tmux(&["kill-server"]));
-        // Every agent's end is seen to by a process; none may go on after its home is gone.
-        let _ = until("the last process", || !self.has_processes());
+        // Every agent's end is seen to by a process, which starts what waits in the queue, an executor too and on a new server. None may
+        // go on in a home that is about to be removed. In the moment of its exec a process shows no environment, so one look that
+        // finds nobody is not enough.
+        let mut quiet = 0;
+        let _ = until("the last process", || {
+            let alive = self.processes();
+            for process in &alive {
+                let _ = kill_process(*process, Signal::KILL);
+            }
+            quiet = if alive.is_empty() { quiet + 1 } else { 0 };
+            quiet == QUIET_LOOKS
+        });
     }
 }
 
