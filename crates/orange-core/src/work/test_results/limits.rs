@@ -14,6 +14,10 @@ pub(super) const MOST_TESTS: usize = 100_000;
 /// Suites, specs, tests, their tries, attachments and errors together.
 pub(super) const MOST_ITEMS: usize = 1_000_000;
 
+/// The names of suites and tests together, in MiB: Playwright's report has the title of a spec once, and what is kept of it has it in
+/// every test.
+pub(super) const MOST_NAMES: usize = 16;
+
 /// So much is kept, in bytes, of an error, of the titles of suites that lead to a test, of a test's title and its whole name.
 const LONGEST_ERROR: usize = 4 * 1024;
 const LONGEST_SUITE: usize = 500;

@@ -1,7 +1,7 @@
 //! The report of Playwright's reporter `json`: suites in suites, specs, a test of each spec for every project, and of each test
 //! a result for every try, of which the last counts.
 
-use super::limits::{self, List, MOST_TESTS};
+use super::limits::{self, List, MOST_NAMES, MOST_TESTS};
 use super::names::{BadName, check_path, kept_as, numbered};
 use super::read::{MOST_FILES, whole};
 use super::{
@@ -223,6 +223,8 @@ fn note_projects(suites: &[RawSuite], projects: &mut BTreeSet<String>) -> usize 
 #[derive(Default)]
 struct Reading {
     names_projects: bool,
+    /// How many bytes the names of suites and tests have.
+    named: usize,
     suites: Vec<Suite>,
     files: Vec<NamedFile>,
     /// Names that are taken, with their folder, and how often each was asked for.
@@ -243,10 +245,13 @@ impl Reading {
         for spec in items(raw.specs) {
             let title = limits::title(spec.title.unwrap_or_default());
             for test in items(spec.tests) {
-                tests.push(self.test(&title, test)?);
+                let test = self.test(&title, test)?;
+                self.count_name(&test.name)?;
+                tests.push(test);
             }
         }
         if !tests.is_empty() {
+            self.count_name(&name)?;
             let name = name.clone();
             self.suites.push(Suite { name, tests });
         }
@@ -254,6 +259,15 @@ impl Reading {
             self.suite(suite, &name)?;
         }
         Ok(())
+    }
+
+    fn count_name(&mut self, name: &str) -> Result<(), Unreadable> {
+        self.named += name.len();
+        if self.named > MOST_NAMES * 1024 * 1024 {
+            Err(Unreadable::TooLongNames)
+        } else {
+            Ok(())
+        }
     }
 
     fn test(&mut self, title: &str, raw: RawTest) -> Result<Test, Unreadable> {

@@ -1,6 +1,6 @@
 //! Reads a report in either form, from any reader: only what is kept of it is ever in memory.
 
-use super::limits::{self, Any, List, MOST_ITEMS, MOST_TESTS};
+use super::limits::{self, Any, List, MOST_ITEMS, MOST_NAMES, MOST_TESTS};
 use super::names::{BadName, check_name};
 use super::playwright::{self, RawError, RawSuite};
 use super::{FileKind, FileSource, NamedFile, Suite, Summary, Test, TestReport, VERSION};
@@ -50,6 +50,10 @@ pub enum Unreadable {
     TooManyTests,
     #[error("it has more than {MOST_ITEMS} suites, tests, tries and attachments")]
     TooManyItems,
+    #[error(
+        "the names of its tests would take more than {MOST_NAMES} MiB; import the reports of its parts one by one"
+    )]
+    TooLongNames,
     #[error("its tests name more than {MOST_FILES} screenshots and traces")]
     TooManyFiles,
 }

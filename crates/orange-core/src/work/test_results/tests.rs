@@ -401,6 +401,36 @@ fn names_are_cut_wherever_they_are_repeated() {
     assert!(refused.len() < 1000, "{}", refused.len());
 }
 
+/// A report of 300 KB would be kept as 90 MB.
+#[test]
+fn a_title_that_is_repeated_without_end_is_refused() {
+    let spec = |length: usize, tests: usize| {
+        let tests = vec!["{}"; tests].join(",");
+        format!(
+            "{{\"title\": \"{}\", \"tests\": [{tests}]}}",
+            "t".repeat(length)
+        )
+    };
+    let report =
+        |specs: &str| format!("{{\"stats\": {{}}, \"suites\": [{{\"specs\": [{specs}]}}]}}");
+    let error = read(report(&spec(800, 100_000)).as_bytes()).unwrap_err();
+    assert!(matches!(error, Unreadable::TooLongNames), "{error}");
+    assert!(error.to_string().contains("more than 16 MiB"), "{error}");
+    let kept = read(report(&spec(150, 100_000)).as_bytes()).unwrap();
+    assert_eq!(kept.report.summary.total, 100_000);
+    // What leads to a test counts too.
+    let suite = |tests: &str| {
+        format!(
+            "{{\"title\": \"{}\", \"specs\": [{tests}]}}",
+            "s".repeat(500)
+        )
+    };
+    let suites = vec![suite(&spec(1, 1)); 40_000].join(",");
+    let suites = format!("{{\"stats\": {{}}, \"suites\": [{suites}]}}");
+    let error = read(suites.as_bytes()).unwrap_err();
+    assert!(matches!(error, Unreadable::TooLongNames), "{error}");
+}
+
 #[test]
 fn a_report_of_too_many_tests_is_refused_before_it_is_kept() {
     let many = |count: usize, item: &str| vec![item; count].join(",");
