@@ -4,7 +4,7 @@ use crate::call::{self, Call, Caller, hidden_folder};
 use crate::effects::{start_agent, with_hint};
 use crate::error::{Error, Result, err};
 use crate::facts::{self, branch};
-use crate::field_checks::{self, check_target, one_line};
+use crate::field_checks::{self, check_target, check_words, one_line};
 use crate::find;
 use crate::index::query::Found;
 use crate::projects::Project;
@@ -278,6 +278,9 @@ pub fn has_branch(call: &Call, project: &str, branch: &str) -> Result<bool> {
 
 /// The fields that do not depend on the key.
 fn draft(call: &Call, new: &NewTask, project: &Project) -> Result<Task> {
+    if let Some(context) = &new.context {
+        check_words("the context", context)?;
+    }
     for name in [&new.harness, &new.review_harness].into_iter().flatten() {
         let harness = harness::find_harness(call, name)?;
         if let (Some(harness), Some(mode)) = (harness, new.permissions) {

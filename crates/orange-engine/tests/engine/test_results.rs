@@ -225,6 +225,12 @@ fn words_that_no_agent_can_be_given_are_refused() {
     });
     rejected.fails(Code::Usage).says("NUL");
     assert!(!task.text().contains('\0'));
+    let created = home.try_create("signup", |new| new.context = Some(message.to_owned()));
+    created
+        .fails(Code::Usage)
+        .says("the context has a NUL character");
+    // No key is used up by it.
+    assert_eq!(home.create("signup").key, "TASK-002");
 }
 
 #[test]
