@@ -26,6 +26,7 @@ use model::ModelChoice;
 use orange_core::config::{Config, CustomHarness, HarnessChange, Permissions, SIM};
 pub use orange_core::config::{NONE, REVIEWER};
 use orange_core::suggest::meant;
+use orange_core::{Parameter, text};
 use orange_sys::programs::located;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -140,9 +141,11 @@ pub fn none_installed() -> Error {
         "no agent is installed: none of {} was found",
         names.join(", ")
     )
-    .hint(format!(
-        "install one of {}; `--harness {NONE}` starts no agent, `--harness {SIM}` a scripted one",
-        ways.join(", ")
+    .hint(text!(
+        "install one of {}; `{}` starts no agent, `{}` a scripted one",
+        ways.join(", "),
+        Parameter::Harness.given(NONE),
+        Parameter::Harness.given(SIM)
     ))
 }
 
@@ -262,8 +265,9 @@ impl Harness {
             } else {
                 format!("is not installed: there is no program {:?}", self.program)
             };
-            err!(Failed, "harness {} {what}", self.name).hint(format!(
-                "{hint}: --harness NAME, or `agents.harness` in config.yaml"
+            err!(Failed, "harness {} {what}", self.name).hint(text!(
+                "{hint}: {}, or `agents.harness` in config.yaml",
+                Parameter::Harness
             ))
         })
     }
@@ -307,9 +311,10 @@ impl Harness {
             "harness {} asks for nothing: it cannot be started with permissions {mode}",
             self.name
         )
-        .hint(format!(
-            "choose {}, or let it do everything: --permissions full",
-            with_modes()
+        .hint(text!(
+            "choose {}, or let it do everything: {}",
+            with_modes(),
+            Parameter::Permissions.given(Permissions::Full.as_str())
         )))
     }
 

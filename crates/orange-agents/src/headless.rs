@@ -23,7 +23,7 @@ use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use orange_core::work::plan::McpServer;
 use orange_core::workflow::Role;
-use orange_core::{Action, Timestamp, text};
+use orange_core::{Action, Parameter, Timestamp, text};
 use process::{EndedBy, Limits, Mark, Piece};
 use serde::Serialize;
 use serde_json::Value;
@@ -187,7 +187,7 @@ pub fn check(request: &Request) -> Result<()> {
     }
     match request.resume.as_deref().filter(|id| !is_plain(id)) {
         Some(id) => Err(err!(NotFound, "{id:?} is not the name of a conversation")
-            .hint("names are letters, digits, - and _; `--json` prints that of a turn")),
+            .hint("names are letters, digits, - and _; the result of a turn has that of its conversation")),
         None => Ok(()),
     }
 }
@@ -338,7 +338,10 @@ fn turn(
         let name = &harness.name;
         return Err(
             err!(NotFound, "{name} knows no conversation {id:?} here")
-                .hint("it keeps conversations by folder, and not for ever; leave out --resume to begin a new one"),
+                .hint(text!(
+                    "it keeps conversations by folder, and not for ever; leave out {} to begin a new one",
+                    Parameter::Resume
+                )),
         );
     }
     let began = request.resume.is_none();

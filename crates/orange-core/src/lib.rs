@@ -18,6 +18,7 @@ pub mod keys;
 pub mod machine;
 pub mod merge;
 pub mod naming;
+pub mod parameter;
 pub mod reconcile;
 pub mod review;
 pub mod runs;
@@ -37,6 +38,7 @@ pub mod workflow;
 pub mod yaml;
 
 pub use action::Action;
+pub use parameter::Parameter;
 pub use task_name::TaskName;
 pub use text::Text;
 pub use workflow::interactive::{evidence, exit, prompt, reason, why};

@@ -1,16 +1,23 @@
-//! Text for a person with typed actions and times, which each front end renders in its own way.
+//! Text for a person with typed actions, parameters and times, which each front end renders in its own way.
 
 use crate::Timestamp;
 use crate::action::Action;
+use crate::parameter::Parameter;
 use serde::{Serialize, Serializer};
 use std::cell::RefCell;
 use std::fmt;
 
-#[derive(Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Part {
     Words(String),
     Action(Action),
+    Parameter {
+        parameter: Parameter,
+        /// What is to be given; None: the person knows it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
+    },
     Time(Timestamp),
 }
 
@@ -18,7 +25,8 @@ pub enum Part {
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Text(Vec<Part>);
 
-/// Written like `format!`, but what is given beside the words stays what it is: actions, times, other texts.
+/// Written like `format!`, but what is given beside the words stays what it is: actions, parameters, times, other
+/// texts.
 #[macro_export]
 macro_rules! text {
     (@$all:ident $part:expr) => { $crate::text::Place(&$all) };
@@ -75,8 +83,14 @@ impl Text {
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.0.iter().filter_map(|part| match part {
             Part::Action(action) => Some(action),
-            Part::Words(_) | Part::Time(_) => None,
+            Part::Words(_) | Part::Parameter { .. } | Part::Time(_) => None,
         })
+    }
+
+    /// The parameters of the verb at hand, each with the value that is to be given.
+    pub fn parameters(&self) -> impl Iterator<Item = &Part> {
+        let is_one = |part: &&Part| matches!(part, Part::Parameter { .. });
+        self.0.iter().filter(is_one)
     }
 
     /// As a front end shows it.
@@ -88,7 +102,7 @@ impl Text {
     pub fn words(&self) -> Option<String> {
         let words = self.0.iter().map(|part| match part {
             Part::Words(words) => Some(words.as_str()),
-            Part::Action(_) | Part::Time(_) => None,
+            Part::Action(_) | Part::Parameter { .. } | Part::Time(_) => None,
         });
         words.collect()
     }
@@ -118,12 +132,25 @@ parts! {
     Time(Timestamp) std::convert::identity;
 }
 
+impl From<Parameter> for Part {
+    fn from(parameter: Parameter) -> Part {
+        Part::Parameter {
+            parameter,
+            value: None,
+        }
+    }
+}
+
 /// For logs.
 impl fmt::Debug for Text {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
             Part::Words(words) => to.write_str(words),
             Part::Action(action) => write!(to, "{action:?}"),
+            Part::Parameter { parameter, value } => match value {
+                Some(value) => write!(to, "{parameter:?}({value})"),
+                None => write!(to, "{parameter:?}"),
+            },
             Part::Time(time) => write!(to, "{time}"),
         })
     }
@@ -149,13 +176,20 @@ mod tests {
         let (label, time) = ("TASK-001", Timestamp::UNIX_EPOCH);
         let spawn = || Action::spawn(TaskName::referred_to("shop", label), false);
         let start = text!("start it: {}", spawn());
-        let text = text!("{label}, from {}: {}; then go on", time, start);
+        let work = Parameter::WithWork;
+        let text = text!("{label}, from {}: {}; then go on {}", time, start, work);
         let shown = text.spelled(|part| match part {
             Part::Words(words) => words.clone(),
             Part::Action(_) => "[start]".to_owned(),
+            Part::Parameter { parameter, .. } => parameter.label(),
             Part::Time(_) => "12:00".to_owned(),
         });
-        assert_eq!(shown, "TASK-001, from 12:00: start it: [start]; then go on");
+        assert_eq!(
+            shown,
+            "TASK-001, from 12:00: start it: [start]; then go on with work"
+        );
+        let parameters: Vec<&Part> = text.parameters().collect();
+        assert_eq!(parameters, [&Part::from(work)]);
         let actions: Vec<&Action> = text.actions().collect();
         assert_eq!(actions, [&spawn()]);
         assert_eq!(text.words(), None);
@@ -178,6 +212,10 @@ mod tests {
         assert_eq!(
             json(text!("run {}", Action::repair())),
             r#"["run ",{"action":"repair"}]"#
+        );
+        assert_eq!(
+            json(text!("{}", Parameter::Strategy.given("squash"))),
+            r#"[{"parameter":"strategy","value":"squash"}]"#
         );
     }
 }

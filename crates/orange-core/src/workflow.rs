@@ -141,7 +141,7 @@ impl Trigger {
     pub const FORCE: Trigger = Trigger("force");
     /// What people say about a phased task.
     pub const RUN: Trigger = Trigger("run");
-    pub const RUN_FORCE: Trigger = Trigger("run --force");
+    pub const RUN_FORCE: Trigger = Trigger("run by force");
     pub const RESUME: Trigger = Trigger("resume");
     pub const RETRY: Trigger = Trigger("retry");
     pub const PAUSE: Trigger = Trigger("pause");
@@ -159,7 +159,7 @@ impl Trigger {
     pub const ORPHAN: Trigger = Trigger("orphan");
     pub const SIGTERM: Trigger = Trigger("SIGTERM");
     pub const BUDGET_SPENT: Trigger = Trigger("budget spent");
-    pub const PHASE_ALONE: Trigger = Trigger("run --phase is over");
+    pub const PHASE_ALONE: Trigger = Trigger("a single phase is over");
     pub const START_FAILED: Trigger = Trigger("start failed");
     pub const NO_HARNESS: Trigger = Trigger("harness missing or logged out");
     pub const NO_CHECK: Trigger = Trigger("a check that cannot run");

@@ -29,7 +29,7 @@ const ALLOWED: &[(&str, &str, &[&str], &str)] = &[
         "planned",
         &[
             "e:last dependency over or removed",
-            "h:run --force",
+            "h:run by force",
             "h:pause",
         ],
         "spawn_next",

@@ -6,7 +6,7 @@ use crate::git;
 use crate::store::Place;
 use orange_core::id::{Key, read_stored};
 use orange_core::task::{BadValue, Field, Task};
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, Text, text};
 
 /// Reasons outside the file for not taking over what somebody wrote into it.
 pub(crate) fn refuses(call: &Call, place: &Place, field: Field, task: &Task) -> Option<String> {
@@ -124,7 +124,7 @@ pub(crate) fn one_line(summary: &str) -> Result<String> {
             "the summary has {} characters, at most {LONGEST} fit",
             line.chars().count()
         )
-        .hint("put the details into --context"));
+        .hint(text!("put the details into {}", Parameter::Context)));
     }
     if line.contains('\0') {
         return Err(err!(Usage, "the summary has a NUL character"));
@@ -145,10 +145,13 @@ pub(crate) fn check_words(what: &str, words: &str) -> Result<()> {
 
 /// The target must be a name that can be a branch; it need not exist yet.
 pub(crate) fn check_target(target: &str) -> Result<()> {
-    check_branch_name(target, "give --target-branch the name of a branch")
+    check_branch_name(
+        target,
+        text!("give {} the name of a branch", Parameter::TargetBranch),
+    )
 }
 
-pub(crate) fn check_branch_name(branch: &str, hint: &str) -> Result<()> {
+pub(crate) fn check_branch_name(branch: &str, hint: impl Into<Text>) -> Result<()> {
     if git::valid_branch_name(branch)? {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use crate::git::{self, Git};
 use crate::projects::Project;
 use crate::runs::LINK_NAMES;
 use orange_core::config::{ConfigError, DEFAULT_TIMEOUT, Layer, Rejected, WorkspaceConfig};
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::io::Read;
@@ -366,7 +366,10 @@ pub(crate) fn newest_base(project: &Project) -> Result<String> {
             "project {} has no commit on {branch} yet",
             project.name
         )
-        .hint("commit something first, or name a branch with --at")
+        .hint(text!(
+            "commit something first, or name a branch with {}",
+            Parameter::At
+        ))
     })
 }
 

@@ -35,7 +35,7 @@ pub(crate) use crate::workspaces::slot_lock::SlotLock;
 pub use crate::workspaces::verify_slot::{CHECK_MARK, verify_slot};
 use crate::{git, home_record};
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use orange_sys::crash_points::crash_point;
 use orange_sys::listing;
 use serde::Serialize;
@@ -426,7 +426,7 @@ pub(crate) fn workspace_of(call: &Call, task: &Task) -> Result<PathBuf> {
 
 pub(crate) fn no_workspace(label: &str, why: &str) -> Error {
     err!(ConditionUnmet, "{label} {why}, so files cannot be put back")
-        .hint("add --to-branch NAME to get it as a branch")
+        .hint(text!("add {} to get it as a branch", Parameter::ToBranch))
 }
 
 /// A slot is a folder of the pool: a name with a way in it leads out, and is none.

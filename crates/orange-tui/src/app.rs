@@ -277,12 +277,17 @@ impl App {
         }
     }
 
-    /// A text for a person at the dashboard: an action that has a key is named by it, another one by its command.
+    /// A text for a person at the dashboard: an action that has a key is named by it, another one by its command; a parameter in
+    /// words.
     pub fn spelled(&self, text: &Text) -> String {
         text.spelled(|part| match part {
             Part::Action(action) => match key_of(action) {
                 Some(key) => format!("`{}`", self.keymap.key(key)),
                 None => (self.spell)(&action.clone().into()),
+            },
+            Part::Parameter { parameter, value } => match value {
+                Some(value) => format!("{} {value}", parameter.label()),
+                None => format!("\"{}\"", parameter.label()),
             },
             Part::Words(words) => words.clone(),
             Part::Time(time) => (self.spell)(&(*time).into()),

@@ -6,6 +6,7 @@ use crate::output;
 use crate::ui::command::spelled;
 use crate::ui::{Extent, Palette, Style, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
+use orange_core::text::Part;
 use orange_core::{Action, Text};
 use orange_engine::{Code, Error};
 use serde::Serialize;
@@ -20,6 +21,9 @@ pub(crate) struct ErrorView<'a> {
     hint: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     actions: Vec<&'a Action>,
+    /// What the hint names of the command at hand, with the value that is to be given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameters: Vec<&'a Part>,
 }
 
 impl ErrorView<'_> {
@@ -29,6 +33,7 @@ impl ErrorView<'_> {
             message: &error.message,
             hint: error.hint.as_ref().map(spelled),
             actions: error.hint.iter().flat_map(Text::actions).collect(),
+            parameters: error.hint.iter().flat_map(Text::parameters).collect(),
         }
     }
 }

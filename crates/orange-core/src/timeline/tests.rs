@@ -8,6 +8,7 @@ fn shown(part: &Part) -> String {
         Part::Time(time) => time.strftime("%H:%M").to_string(),
         Part::Words(words) => words.clone(),
         Part::Action(action) => format!("{action:?}"),
+        Part::Parameter { parameter, .. } => format!("{parameter:?}"),
     }
 }
 

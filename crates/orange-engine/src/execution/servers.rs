@@ -112,7 +112,7 @@ fn why_not_started(call: &Call, task: &Task, name: &str) -> Option<String> {
         );
     }
     if !task.requires_ui_testing {
-        return Some("the task tests no user interface (--ui-testing)".to_owned());
+        return Some("the task tests no user interface".to_owned());
     }
     let is_off = settings::config(call).ok()?.mcp.playwright.is_empty();
     is_off.then(|| "mcp.playwright is empty".to_owned())

@@ -29,12 +29,17 @@ pub(crate) fn checked_out_branch(call: &Call, task: &Task) -> Result<String> {
             "{} has no workspace whose branch could be taken over",
             task.label()
         )
-        .hint("name the branch: `--branch NAME`")
+        .hint(text!(
+            "name the branch: {}",
+            Action::name_branch(task.name())
+        ))
     })?;
     let folder = workspaces::slot_folder(call, &slot);
     git::current_branch(&folder)?.ok_or_else(|| {
-        err!(ConditionUnmet, "no branch is checked out in {slot}")
-            .hint("check one out there, or name it: `--branch NAME`")
+        err!(ConditionUnmet, "no branch is checked out in {slot}").hint(text!(
+            "check one out there, or name it: {}",
+            Action::name_branch(task.name())
+        ))
     })
 }
 

@@ -6,6 +6,7 @@ use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
 use crate::rescue::raw::{self, copy_tree, sync_all};
 use crate::rescue::{Rescue, Save, lossy_path, lossy_paths, save};
+use orange_core::{Parameter, text};
 use orange_sys::listing;
 use serde::Serialize;
 use std::fs;
@@ -101,7 +102,7 @@ pub fn restore(
     let in_the_way = worktree.in_the_way(&changes)?;
     if let Some(first) = in_the_way.first() {
         return Err(err!(Conflict, "{} in the workspace would be overwritten, and it cannot be saved: it is ignored, or a folder that is not empty", first.display())
-        .hint("move it away first, or use --to-branch NAME"));
+        .hint(text!("move it away first, or use {}", Parameter::ToBranch)));
     }
     let before = save(place)?;
     worktree.put_back(&rescue.commit, &changes)?;

@@ -6,6 +6,7 @@ use crate::harness::probe::{Probe, Version};
 use crate::harness::supports::Supports;
 use crate::harness::{Adapter, Harness};
 use crate::logins;
+use orange_core::{Parameter, text};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -65,8 +66,9 @@ fn too_old(harness: &Harness, found: Version, oldest: Version, why: &str) -> Err
         harness.name,
         harness.program
     )
-    .hint(format!(
-        "{update}, or choose another harness with --harness"
+    .hint(text!(
+        "{update}, or choose another harness with {}",
+        Parameter::Harness
     ))
 }
 

@@ -7,7 +7,7 @@ use crate::facts;
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
-use orange_core::{Action, Text, text};
+use orange_core::{Action, Parameter, Text, text};
 use std::collections::HashSet;
 
 /// Where a person finds the task's text.
@@ -66,7 +66,7 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
                     ConditionUnmet,
                     "cannot move {label} from {from} to {to}: it has not been reviewed"
                 )
-                .hint("add --force to do it anyway")
+                .hint(text!("add {} to do it anyway", Parameter::Force))
             } else {
                 let by: Vec<&str> = triggers.iter().map(|trigger| trigger.0).collect();
                 err!(
@@ -111,7 +111,9 @@ pub(crate) fn undecided(task: &Task, what: &str) -> Error {
 
 fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
     match condition {
-        Condition::DependenciesOver => "wait until that is over, or add --force".into(),
+        Condition::DependenciesOver => {
+            text!("wait until that is over, or add {}", Parameter::Force)
+        }
         Condition::SlotFree => text!(
             "end one of them, or raise the limit: {}",
             Action::enlarge_pool(&task.project, None)
@@ -121,7 +123,7 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
             Action::set_summary(task.name()),
             start_of(task)
         ),
-        Condition::SummaryMissing => start_of(task).into(),
+        Condition::SummaryMissing => start_of(task),
         Condition::Merged => text!(
             "merge it first; if it was squashed or rebased, say so: {}",
             Action::resolve(task.name())
@@ -130,7 +132,7 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
         Condition::RoundAtMax => row_with(Condition::RoundBelowMax, task, way_out),
         Condition::WorktreeClean => "commit the changes first".into(),
         Condition::ChildrenOpen => text!("create the children first: {}", Action::create_child()),
-        Condition::VerifyOver => "wait for it, or add --force".into(),
+        Condition::VerifyOver => text!("wait for it, or add {}", Parameter::Force),
         Condition::ReviewersOwn => {
             "the reviewer writes its own `## Review` in place of that one, then tries again".into()
         }
@@ -139,9 +141,9 @@ fn unmet_hint(condition: Condition, task: &Task, way_out: Text) -> Text {
 }
 
 /// How the task starts as it is.
-fn start_of(task: &Task) -> String {
+fn start_of(task: &Task) -> Text {
     let start = machine::destination(task, Intent::Start).unwrap_or_default();
-    format!("start it with --status {start}")
+    text!("start it with {}", Parameter::Status.given(start.as_str()))
 }
 
 /// The move that the table has for the opposite condition.

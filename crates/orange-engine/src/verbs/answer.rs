@@ -20,7 +20,7 @@ use orange_core::history::payload::{AgentAnswered, AttentionNote};
 use orange_core::history::{Event, EventType, Payload};
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use std::time::{Duration, Instant};
 
 /// What a task's agents ask and can be answered from here.
@@ -132,8 +132,10 @@ fn is_allowed_by(folder: &RunFolder, question: &str, rule: u32) -> bool {
 /// The rule that a question gives.
 fn rule_for(spec: &RunSpec, question: &Question, always: &Always<'_>) -> Result<AllowRule> {
     let refused = |why: String| {
-        err!(Refused, "this cannot be remembered: {why}")
-            .hint("allow it this once with --allow, or in its window")
+        err!(Refused, "this cannot be remembered: {why}").hint(text!(
+            "allow it this once with {}, or in its window",
+            Parameter::Allow
+        ))
     };
     let request = spec.request(question).map_err(refused)?;
     let (harness, tool) = (spec.adapter.adapter(), question.tool.as_str());

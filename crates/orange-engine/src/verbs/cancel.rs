@@ -9,7 +9,7 @@ use crate::verbs::change::{self, Change};
 use crate::views::task;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 
 /// What to do with open children of a cancelled task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +87,9 @@ pub(crate) fn no_open_children(call: &Call, task: &Task, named: &[Place]) -> Res
         names.join(", ")
     )
     .hint(text!(
-        "{} cancels them too, --keep-children leaves them",
-        Action::cancel(task.name(), true)
+        "{} cancels them too, {} leaves them",
+        Action::cancel(task.name(), true),
+        Parameter::KeepChildren
     )))
 }
 

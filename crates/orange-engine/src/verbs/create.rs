@@ -32,7 +32,7 @@ use orange_core::task_file::TaskFile;
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::spec::SpecSource;
 use orange_core::workflow::{Creation, Hook, HookEntry, Role, Workflow};
-use orange_core::{artifact, machine, naming, review, testing, text};
+use orange_core::{Parameter, artifact, machine, naming, review, testing, text};
 use orange_sys::crash_points::crash_point;
 use std::fs::{self, File};
 use std::path::Path;
@@ -116,10 +116,10 @@ pub fn create(call: &Call, new: &NewTask) -> Result<Created> {
     } else if row.existing_branch {
         return Err(err!(
             Usage,
-            "--status {} needs the branch whose work it is about",
+            "a task that begins as {} needs the branch whose work it is about",
             task.status
         )
-        .hint("name it with --branch"));
+        .hint(text!("name it with {}", Parameter::Branch)));
     }
     check_can_start(call, new, &task, row)?;
     let fetched = base::fetch_for(call, &project)?;
@@ -247,8 +247,9 @@ fn check_can_start(call: &Call, new: &NewTask, task: &Task, row: &Creation) -> R
     let hint = hint.unwrap_or_else(|| "see to that".into());
     Err(missing.hint(if starts {
         text!(
-            "{}; nothing was created, --no-spawn creates it for later",
-            hint
+            "{}; nothing was created, {} creates it for later",
+            hint,
+            Parameter::NoSpawn
         )
     } else {
         text!("{}; nothing was created", hint)
@@ -355,7 +356,7 @@ fn set_parent(call: &Call, task: &mut Task, new: &NewTask) -> Result<()> {
                 NotAllowed,
                 "an agent may only create children of its own task"
             )
-            .hint(format!("add --parent {own}"))),
+            .hint(text!("add {}", Parameter::Parent.given(own)))),
         };
     };
     let place = find::find(call, reference, Some(&task.project))?;
@@ -378,7 +379,10 @@ fn set_parent(call: &Call, task: &mut Task, new: &NewTask) -> Result<()> {
             NotAllowed,
             "{role} agents may not choose what agents may do"
         )
-        .hint("leave --permissions out: a child has those of its parent"));
+        .hint(text!(
+            "leave {} out: a child has those of its parent",
+            Parameter::Permissions
+        )));
     }
     if new.permissions.is_none() {
         task.permissions = parent.permissions;
@@ -509,9 +513,9 @@ fn check_existing(row: &Creation, project: &Project, branch: &str) -> Result<()>
         "there is no branch {branch} in {}",
         project.path.display()
     )
-    .hint(format!(
-        "--status {} is for work that is there already; fetch the branch first",
-        row.status
+    .hint(text!(
+        "{} is for work that is there already; fetch the branch first",
+        Parameter::Status.given(row.status.as_str())
     )))
 }
 

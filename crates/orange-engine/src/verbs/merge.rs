@@ -24,7 +24,7 @@ use orange_core::history::payload::{MergeAttempt, TaskMerged};
 use orange_core::history::{Event, EventType};
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use orange_sys::environment::carried;
 use serde::Serialize;
 use std::panic::resume_unwind;
@@ -172,7 +172,7 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
             "{} has no remote called origin to push to",
             project.path.display()
         )
-        .hint("leave --push out to merge here alone"));
+        .hint(text!("leave {} out to merge here alone", Parameter::Push)));
     }
     let work = Work {
         repository: project.path.clone(),

@@ -16,7 +16,7 @@ use orange_core::config::Permissions;
 use orange_core::id::{Key, Prefix};
 use orange_core::naming::counted;
 use orange_core::workflow::Role;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use serde_json::Map;
 use std::path::PathBuf;
 
@@ -136,10 +136,11 @@ fn note_earlier_tasks(call: &Call, name: &str) -> Result<()> {
     };
     let count = list::list(call, &filter)?.len();
     if count > 0 {
-        call.notice(format!(
-                "{} of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with --name",
-                counted(count, "task")
-            ));
+        call.notice(text!(
+            "{} of an earlier project called {name} belong to it now; if that is another repository, remove it and add it again with {}",
+            counted(count, "task"),
+            Parameter::Name
+        ));
     }
     Ok(())
 }
@@ -247,7 +248,10 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
         let name_of = |task: &Listed| task.key.map_or(task.id.clone(), |key| key.to_string());
         let keys: Vec<String> = live.iter().take(5).map(name_of).collect();
         return Err(err!(ConditionUnmet, "project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", "))
-            .hint("end them first, or add --force: the tasks stay on disk and come back when the project is added again"));
+            .hint(text!(
+                "end them first, or add {}: the tasks stay on disk and come back when the project is added again",
+                Parameter::Force
+            )));
     }
     if projects::named(&registry, name)?.path.is_dir() {
         no_slots_left(call, name)?;
@@ -364,7 +368,7 @@ fn free_name(all: &[Project], wanted: &str, asked_for: bool) -> Result<String> {
             "there is a project {wanted} already, at {}",
             other.path.display()
         )
-        .hint("choose another --name"));
+        .hint(text!("choose another {}", Parameter::Name)));
     }
     let free = (2..1000)
         .map(|number| format!("{wanted}-{number}"))

@@ -12,15 +12,21 @@ use crate::workspaces::base;
 use crate::{access, facts, field_checks, git};
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use orange_core::{Parameter, text};
 
 /// Refuses agents, and a word that says nothing. Gives the word as it is kept.
 pub fn resolution(call: &Call, message: &str) -> Result<String> {
     access::people_only(call, "resolve a task")?;
-    let how = "say how the work got in: --message \"squashed into main\"";
+    let how = || {
+        text!(
+            "say how the work got in: {}",
+            Parameter::Message.given("squashed into main")
+        )
+    };
     let message = field_checks::one_line(message)
-        .map_err(|_| err!(Usage, "the message is too long, or is not text").hint(how))?;
+        .map_err(|_| err!(Usage, "the message is too long, or is not text").hint(how()))?;
     if message.is_empty() {
-        Err(err!(Usage, "a resolution needs a message").hint(how))
+        Err(err!(Usage, "a resolution needs a message").hint(how()))
     } else {
         Ok(message)
     }

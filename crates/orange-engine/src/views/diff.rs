@@ -17,7 +17,7 @@ use orange_core::history::Event;
 use orange_core::history::payload::TaskMerged;
 use orange_core::id::Key;
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, Text, text};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub struct Comparison {
     /// What a person should know before reading it.
     pub notes: Vec<String>,
     /// Why there is nothing to see.
-    pub nothing: Option<String>,
+    pub nothing: Option<Text>,
 }
 
 /// A task's changes, file by file.
@@ -85,7 +85,7 @@ struct Diff<'a> {
     commits: Option<u64>,
     files: &'a [FileChange],
     totals: Totals,
-    notes: Vec<&'a String>,
+    notes: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,7 +96,14 @@ struct Totals {
 }
 
 impl<'a> DiffView<'a> {
-    pub fn of(task: &'a Task, comparison: &'a Comparison, files: &'a [FileChange]) -> DiffView<'a> {
+    /// `spell`: how the front end shows a text.
+    pub fn of(
+        task: &'a Task,
+        comparison: &'a Comparison,
+        files: &'a [FileChange],
+        spell: fn(&Text) -> String,
+    ) -> DiffView<'a> {
+        let notes = comparison.notes.iter().cloned();
         DiffView {
             task: DiffTask {
                 id: &task.id,
@@ -115,7 +122,9 @@ impl<'a> DiffView<'a> {
                     deleted: files.iter().map(|file| file.deleted).sum(),
                 },
                 files,
-                notes: comparison.notes.iter().chain(&comparison.nothing).collect(),
+                notes: notes
+                    .chain(comparison.nothing.as_ref().map(spell))
+                    .collect(),
             },
         }
     }
@@ -217,13 +226,20 @@ fn own_work(call: &Call, repository: &Path, view: &TaskView) -> Result<Compariso
     comparison.notes.splice(0..0, notes);
     if comparison.commits == Some(0) {
         let uncommitted = match task.workspace {
-            Some(_) => "; --uncommitted shows what lies in its worktree",
-            None => "",
+            Some(_) => text!(
+                "; {} shows what lies in its worktree",
+                Parameter::Uncommitted
+            ),
+            None => Text::default(),
         };
         comparison.nothing = Some(if task.status.is_over() {
-            format!("all of {} is in {target}", task.branch)
+            text!("all of {} is in {target}", &task.branch)
         } else {
-            format!("{} has no commits of its own yet{uncommitted}", task.branch)
+            text!(
+                "{} has no commits of its own yet{}",
+                &task.branch,
+                uncommitted
+            )
         });
     }
     Ok(comparison)

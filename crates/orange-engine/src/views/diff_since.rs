@@ -148,7 +148,7 @@ impl Since {
                 view.task.branch
             ));
         }
-        let nothing = (from == head).then(|| format!("{} {}", self.nothing, short(&from)));
+        let nothing = (from == head).then(|| format!("{} {}", self.nothing, short(&from)).into());
         Ok(Comparison {
             sides: Sides::Commits {
                 repository: repository.to_owned(),

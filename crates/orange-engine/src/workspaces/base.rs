@@ -88,7 +88,7 @@ pub(crate) fn check_base(project: &Project, base: &str) -> Result<()> {
 fn no_base(project: &Project, base: &str) -> Error {
     err!(
         NotFound,
-        "--base {base:?} is no commit in {}",
+        "the base {base:?} is no commit in {}",
         project.path.display()
     )
     .hint("give a branch, a tag or a commit of that repository")

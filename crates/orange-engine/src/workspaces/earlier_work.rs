@@ -12,6 +12,7 @@ use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::{self, Lease, base, release};
 use orange_core::history::payload::Work;
 use orange_core::task::Task;
+use orange_core::{Parameter, text};
 use orange_sys::crash_points::crash_point;
 
 /// Where the branch of a task starts, or started; that of an earlier task's work comes before the base.
@@ -117,5 +118,8 @@ fn start_at(project: &Project, work: &Work) -> Result<Start> {
         short(&work.head),
         work.branch
     )
-    .hint("cancel it, and create a task without --with-work"))
+    .hint(text!(
+        "cancel it, and create a task without {}",
+        Parameter::WithWork
+    )))
 }

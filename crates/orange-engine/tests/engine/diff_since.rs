@@ -31,7 +31,7 @@ fn what_came_since_a_person_looked() {
     assert!(
         since()
             .nothing
-            .is_some_and(|why| why.contains("nothing came"))
+            .is_some_and(|why| format!("{why:?}").contains("nothing came"))
     );
     let third = home.commit(&slot, "c", "3\n");
     let one = since();
@@ -138,7 +138,7 @@ fn what_came_since_the_last_turn_began() {
         turn()
             .value()
             .nothing
-            .is_some_and(|why| why.contains(&head[..7]))
+            .is_some_and(|why| format!("{why:?}").contains(&head[..7]))
     );
     // Without git's log of the branch nobody knows where it was.
     fs::remove_file(home.shop().join(".git/logs/refs/heads/login")).unwrap();

@@ -80,7 +80,7 @@ fn a_remote_that_is_gone_or_none_at_all() {
         &task,
         &plain(),
         Code::Failed,
-        &["nothing was merged", "origin", "--no-push"],
+        &["nothing was merged", "origin", "NoPush"],
     );
     fs::write(home.remote(), "not a repository").unwrap();
     let run = home.merge(&task, &plain()).fails(Code::Failed);
@@ -182,7 +182,7 @@ fn a_target_that_went_two_ways() {
         &task,
         &plain(),
         Code::Conflict,
-        &["different ways", "1 commit only here", "--no-push"],
+        &["different ways", "1 commit only here", "NoPush"],
     );
     home.merge(&task, &here_alone()).ok();
 }

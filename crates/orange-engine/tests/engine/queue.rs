@@ -134,7 +134,7 @@ fn a_task_gets_its_turn_when_nothing_blocks_it_any_more() {
     assert_eq!(
         home.why(&left),
         format!(
-            "it waits for you to start it (created with --no-spawn or `agents.spawn_on_create: false`); \
+            "it waits for you to start it (created with NoSpawn or `agents.spawn_on_create: false`); \
              it waits for {} (planning)",
             first.key
         )

@@ -2,7 +2,7 @@
 
 use super::content::{TempIndex, is_gone};
 use super::{Difference, LINK, Worktree, nul_separated};
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use orange_sys::error::{IoContext, Result, err};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,8 +95,9 @@ impl Worktree {
         let (root, repository) = (self.root.display(), repository.display());
         let refused = err!(Conflict, "{root} is not a worktree of {repository}");
         Err(refused.hint(text!(
-            "run {}; --to-branch NAME restores without a workspace",
-            Action::check()
+            "run {}; {} restores without a workspace",
+            Action::check(),
+            Parameter::ToBranch
         )))
     }
 }

@@ -177,7 +177,7 @@ fn about(app: &App, changes: &Changes, width: usize) -> Line<'static> {
         ));
     }
     let text = if let Some(nothing) = &comparison.nothing {
-        nothing.clone()
+        app.spelled(nothing)
     } else if changes.files.is_empty() {
         format!("nothing differs from {}", comparison.against)
     } else {

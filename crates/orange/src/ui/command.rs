@@ -2,7 +2,7 @@
 
 use orange_core::naming::shell_word;
 use orange_core::text::{Part, Text};
-use orange_core::{Action, TaskName};
+use orange_core::{Action, Parameter, TaskName};
 use std::sync::OnceLock;
 
 /// Finds the project that the person is in; asked once there is a task to name.
@@ -344,7 +344,18 @@ fn quoted_text(text: &str) -> String {
     }
 }
 
-/// A text for a person: actions as commands, times as this place's clock shows them.
+/// A parameter as the option that takes it.
+fn parameter_option(parameter: Parameter, value: Option<&str>) -> String {
+    let value = match (parameter, value) {
+        (_, Some(value)) => format!(" {}", argument(value)),
+        // What it takes is not said by its name.
+        (Parameter::Harness | Parameter::ToBranch, None) => " NAME".to_owned(),
+        (_, None) => String::new(),
+    };
+    format!("--{parameter}{value}")
+}
+
+/// A text for a person: actions as commands, parameters as options, times as this place's clock shows them.
 pub(crate) fn spelled(text: &Text) -> String {
     spelled_in(reader(), here(), text)
 }
@@ -358,6 +369,7 @@ fn spelled_in(reader: Reader, here: Option<&str>, text: &Text) -> String {
     text.spelled(|part| match part {
         Part::Words(words) => words.clone(),
         Part::Action(action) => format!("`{}`", command_for(reader, here, action)),
+        Part::Parameter { parameter, value } => parameter_option(*parameter, value.as_deref()),
         Part::Time(time) => super::time::time_of_day(*time),
     })
 }
@@ -441,6 +453,17 @@ mod tests {
         assert_eq!(
             merge(Some("rebase"), false.into(), Some("it's -x")),
             "TASK-001 --strategy rebase --no-push --message=it's -x --force"
+        );
+    }
+
+    #[test]
+    fn a_parameter_is_an_option() {
+        let spelled = |parameter, value| parameter_option(parameter, value);
+        assert_eq!(spelled(Parameter::WithWork, None), "--with-work");
+        assert_eq!(spelled(Parameter::ToBranch, None), "--to-branch NAME");
+        assert_eq!(
+            spelled(Parameter::Message, Some("squashed into main")),
+            "--message \"squashed into main\""
         );
     }
 

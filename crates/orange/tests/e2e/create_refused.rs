@@ -180,7 +180,7 @@ fn a_base_must_be_a_commit() {
     let env = TestEnvironment::new();
     assert_snapshot!(env.orange(["new", "From nowhere", "--base", "no-such-ref"]), @r#"
     ------- stderr -------
-    error: --base "no-such-ref" is no commit in [TMP]/shop
+    error: the base "no-such-ref" is no commit in [TMP]/shop
     hint: give a branch, a tag or a commit of that repository
     [exit status: 4]
     "#);

@@ -93,6 +93,7 @@ mod merge_strategies;
 mod merges;
 mod new;
 mod no_commands;
+mod no_options;
 mod notify_webhook;
 mod old_homes;
 mod output;

@@ -23,7 +23,7 @@ fn a_message_for_commits_that_keep_theirs() {
     let task = env.work("work", &[("new", "x")]);
     for strategy in ["rebase", "ff"] {
         let words = ["--strategy", strategy, "--message", "never used"];
-        env.refuses(&task, &words, 2, &["--message", strategy]);
+        env.refuses(&task, &words, 2, &["a message has no place", strategy]);
     }
 }
 

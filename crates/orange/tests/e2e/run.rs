@@ -178,8 +178,8 @@ impl Run {
         assert_eq!(names, ["error"], "{self}");
         let error = value["error"].take();
         let mut names: Vec<&String> = error.as_object().unwrap().keys().collect();
-        // A hint that names commands has them as data too.
-        names.retain(|name| *name != "actions");
+        // A hint that names commands or options has them as data too.
+        names.retain(|name| !["actions", "parameters"].contains(&name.as_str()));
         assert_eq!(names, ["code", "message", "hint"], "{self}");
         assert!(error["message"].is_string(), "{self}");
         error

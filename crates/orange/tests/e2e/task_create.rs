@@ -263,7 +263,7 @@ fn work_that_is_there_already_can_start_in_review() {
     ");
     assert_snapshot!(env.orange(["task", "create", "Look at nothing", "--status", "reviewing"]), @"
     ------- stderr -------
-    error: --status reviewing needs the branch whose work it is about
+    error: a task that begins as reviewing needs the branch whose work it is about
     hint: name it with --branch
     [exit status: 2]
     ");

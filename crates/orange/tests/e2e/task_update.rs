@@ -116,7 +116,7 @@ fn a_branch_without_a_name_is_that_of_the_workspace() {
     assert_snapshot!(env.orange(["task", "update", "TASK-001", "--branch"]), @"
     ------- stderr -------
     error: TASK-001 has no workspace whose branch could be taken over
-    hint: name the branch: `--branch NAME`
+    hint: name the branch: `orange update TASK-001 --branch NAME`
     [exit status: 3]
     ");
 }

@@ -6,7 +6,7 @@ use crate::merge::Strategy;
 use crate::task::Status;
 use crate::workflow::Role;
 use crate::workflow::phased::reason as phased;
-use crate::{Action, TaskName, Text, text};
+use crate::{Action, Parameter, TaskName, Text, text};
 
 /// What a task waits for, or what brought it where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -272,15 +272,18 @@ impl Reason {
             Reason::Queued => "it is queued and nothing is in its way any more".into(),
             Reason::NotStarted { adopted, besides } => {
                 let why = if *adopted {
-                    "found in this home, not created here"
+                    "found in this home, not created here".into()
                 } else {
-                    "created with --no-spawn or `agents.spawn_on_create: false`"
+                    text!(
+                        "created with {} or `agents.spawn_on_create: false`",
+                        Parameter::NoSpawn
+                    )
                 };
                 let besides = match besides {
                     Some(reason) => text!("; {}", reason.text(task)),
                     None => Text::default(),
                 };
-                return text!("it waits for you to start it ({why}){}", besides);
+                return text!("it waits for you to start it ({}){}", why, besides);
             }
             Reason::Backlog { starts: true } => {
                 "it is in the backlog, and starts by itself once it is in the active queue".into()

@@ -17,7 +17,7 @@ use orange_core::merge::{Strategy, message};
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::workflow::{Obstacle, Role};
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use orange_sys::crash_points::crash_point;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -289,8 +289,9 @@ fn push_merge(
             {
                 return Err(err!(Conflict, "nothing was merged: origin has no branch {} any more", task.target)
                     .hint(text!(
-                        "choose another target ({}), push that branch again, or merge here alone with --no-push",
-                        Action::set_target(of.name())
+                        "choose another target ({}), push that branch again, or merge here alone with {}",
+                        Action::set_target(of.name()),
+                        Parameter::NoPush
                     )));
             }
             worktree::fetch(&repository, FETCH)?;
@@ -364,8 +365,11 @@ fn impossible(strategy: Strategy, why: &str) -> Error {
         .filter(|other| *other != strategy)
         .map(Strategy::as_str)
         .collect();
-    err!(ConditionUnmet, "nothing was merged: {why}")
-        .hint(format!("use another --strategy: {}", others.join(" or ")))
+    err!(ConditionUnmet, "nothing was merged: {why}").hint(text!(
+        "use another {}: {}",
+        Parameter::Strategy,
+        others.join(" or ")
+    ))
 }
 
 fn push_refused(task: &Work, why: &str) -> Error {
@@ -374,7 +378,10 @@ fn push_refused(task: &Work, why: &str) -> Error {
         "nothing was merged: origin did not take {}: {why}",
         task.target
     )
-    .hint("see to that and merge again; --no-push merges here alone")
+    .hint(text!(
+        "see to that and merge again; {} merges here alone",
+        Parameter::NoPush
+    ))
 }
 
 #[cfg(test)]

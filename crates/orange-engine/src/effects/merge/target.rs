@@ -5,7 +5,7 @@ use crate::error::{Result, err};
 use crate::git::{self, landing};
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 
 /// The target as it is here and on the remote.
 pub(crate) struct Target {
@@ -38,16 +38,18 @@ pub(crate) fn target(of: &Task, task: &Work) -> Result<Target> {
             let count = |commits: u64| counted(commits.try_into().unwrap_or(usize::MAX), "commit");
             let (here, there) = (count(unpushed), count(missing));
             return Err(err!(Conflict, "{name} here and {name} on origin have gone different ways: {here} only here, {there} only there")
-                .hint(format!(
-                    "bring them together first (rebase {name} onto that of origin), or merge here alone with --no-push"
+                .hint(text!(
+                    "bring them together first (rebase {name} onto that of origin), or merge here alone with {}",
+                    Parameter::NoPush
                 )));
         }
         if unpushed > 0
             && let Some(commit) = landing::taken_back(repository, name, remote, local)?
         {
             return Err(err!(Conflict, "{name} on origin was set back: it had {} and has it no more, but {name} here still has it", git::short(&commit))
-                .hint(format!(
-                    "decide which is right: to follow origin, reset {name} to origin/{name}; or merge here alone with --no-push"
+                .hint(text!(
+                    "decide which is right: to follow origin, reset {name} to origin/{name}; or merge here alone with {}",
+                    Parameter::NoPush
                 )));
         }
     }

@@ -12,7 +12,7 @@ use crate::workspaces::base::existing_commit;
 use orange_core::history::EventType;
 use orange_core::history::payload::{HookEnded, Work};
 use orange_core::workflow::Hook;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 
 impl Start {
     /// Where a new branch starts that goes on with earlier work.
@@ -40,7 +40,10 @@ impl Start {
                 self.reference,
                 work.branch
             )
-            .hint("name a new branch, or leave --with-work out to go on with what is on this one"))
+            .hint(text!(
+                "name a new branch, or leave {} out to go on with what is on this one",
+                Parameter::WithWork
+            )))
         }
     }
 }
@@ -92,7 +95,10 @@ pub(crate) fn work_of(
             "{label} left no work: there is no branch {} and no rescue of it",
             old.branch
         )
-        .hint("leave --with-work out to start from the base"));
+        .hint(text!(
+            "leave {} out to start from the base",
+            Parameter::WithWork
+        )));
     };
     if fitting.is_none() && landing.is_seen() {
         let target = &landing.target;

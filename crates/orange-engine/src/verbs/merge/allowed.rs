@@ -10,7 +10,7 @@ use crate::verbs::merge::MergeWish;
 use orange_core::history::History;
 use orange_core::merge::Strategy;
 use orange_core::task::Task;
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 
 /// What a merge would say of a damaged task may not be what people wrote: its repair comes first.
 pub(crate) fn refuse_damaged(call: &Call, place: &Place) -> Result<()> {
@@ -35,9 +35,13 @@ pub(crate) fn has_use_for_message(wish: &MergeWish, default: Strategy) -> Result
     match strategy {
         Strategy::Rebase | Strategy::Ff if wish.message.is_some() => Err(err!(
             Usage,
-            "--message has no place with --strategy {strategy}: commits keep their own messages"
+            "a message has no place with the strategy {strategy}: commits keep their own messages"
         )
-        .hint("leave it out, or use --strategy squash or merge")),
+        .hint(text!(
+            "leave it out, or use {} or {}",
+            Parameter::Strategy.given(Strategy::Squash.as_str()),
+            Strategy::Merge.as_str()
+        ))),
         Strategy::Squash | Strategy::Merge | Strategy::Rebase | Strategy::Ff => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use orange_core::suggest::meant;
 use orange_core::task::{Task, Weight};
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::PhaseKind;
+use orange_core::{Parameter, text};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -32,7 +33,7 @@ pub(crate) fn with_gate(
             "{label} has the {} workflow, which has no phase gates",
             task.workflow
         )
-        .hint("leave --gate out"));
+        .hint(text!("leave {} out", Parameter::Gate)));
     }
     let mut gates = task.gates.clone();
     match kind {

@@ -23,7 +23,7 @@ use orange_core::work::execution::Execution;
 use orange_core::work::phase_gate::{GateSource, PhaseGateKind};
 use orange_core::work::plan::{BadPlan, Plan};
 use orange_core::workflow::{Actor, Condition, Trigger};
-use orange_core::{Action, text};
+use orange_core::{Action, Parameter, text};
 use serde_json::Value;
 
 /// A plan as a person sees it.
@@ -141,7 +141,8 @@ pub(crate) fn check_override(call: &Call, task: &Task) -> Result<()> {
         "the weight of phased tasks is found out, not chosen: weights.allow_override is false"
     )
     .hint(text!(
-        "leave --weight out; {} says whose setting that is",
+        "leave {} out; {} says whose setting that is",
+        Parameter::Weight,
         Action::show_setting("weights.allow_override".to_owned())
     )))
 }

@@ -8,11 +8,13 @@ use crate::store::Place;
 use crate::tx;
 use crate::tx::commit::Committed;
 use crate::verbs::phased::{is_phased, nobody_is_at_it};
-use orange_core::task::Task;
+use orange_core::task::{Task, WorkflowName};
 use orange_core::work::execution::Execution;
 use orange_core::work::plan::Plan;
 use orange_core::work::spec::{self, BadSpec, Outline, SpecSource};
 use orange_core::workflow::PhaseStatus;
+
+use orange_core::{Parameter, text};
 
 /// What became of a specification that was given.
 #[derive(Debug)]
@@ -74,10 +76,14 @@ pub(crate) fn check_new(call: &Call, task: &Task, content: &str) -> Result<Strin
     if !task.has_plan() {
         return Err(err!(
             Usage,
-            "--spec is for phased tasks, and this one would have the {} workflow",
+            "a specification is for phased tasks, and this one would have the {} workflow",
             task.workflow
         )
-        .hint("give the text as --context, or add --workflow phased"));
+        .hint(text!(
+            "give the text as {}, or add {}",
+            Parameter::Context,
+            Parameter::Workflow.given(WorkflowName::Phased.as_str())
+        )));
     }
     check(content)?;
     Ok(Outline::of(content).lacks())

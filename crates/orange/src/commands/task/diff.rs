@@ -5,6 +5,7 @@ mod terminal;
 use crate::completion::{Wanted, tasks};
 use crate::output;
 use crate::session::Session;
+use crate::ui::command::spelled;
 use crate::ui::terminal_width;
 use clap::Args;
 use orange_core::naming::counted;
@@ -97,11 +98,14 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
             Some(_) => Vec::new(),
             None => diff::diff_files(&comparison, &args.files)?,
         };
-        return session.finish(DiffView::of(&view.task, &comparison, &files), String::new);
+        return session.finish(
+            DiffView::of(&view.task, &comparison, &files, spelled),
+            String::new,
+        );
     }
     output::notices(&session.call.take_notices());
     if let Some(nothing) = &comparison.nothing {
-        output::note(&format!("{}: {nothing}", view.task.label()));
+        output::note(&format!("{}: {}", view.task.label(), spelled(nothing)));
         return Ok(());
     }
     let is_terminal = stdout().is_terminal();
