@@ -485,7 +485,8 @@ impl App {
         });
     }
 
-    fn refuse(&mut self, text: impl Into<String>, hint: Option<String>, at: Instant) {
+    fn refuse(&mut self, text: impl Into<String>, hint: Option<Text>, at: Instant) {
+        let hint = hint.map(|hint| self.spelled(&hint));
         self.message = Some(Message {
             text: text.into(),
             hint,

@@ -159,7 +159,7 @@ pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<I
             done
         }));
         let outcome = Box::new(done.unwrap_or_else(|_| verbs::Outcome::Failed {
-            text: format!("{what} failed by a fault of the program; the log says more"),
+            text: format!("{what} failed by a fault of the program; the log says more").into(),
             hint: None,
         }));
         let _ = tell.send(Input::Done {

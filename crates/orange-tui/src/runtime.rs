@@ -365,10 +365,9 @@ impl Dashboard {
     }
 
     fn refuse(&mut self, error: &Error) -> Result<()> {
-        let hint = error.hint.as_ref().map(|hint| (self.call.spell)(hint));
         self.take(Input::Refused {
             text: error.message.clone(),
-            hint,
+            hint: error.hint.clone(),
         })
     }
 

@@ -9,6 +9,7 @@ use orange_core::config::Permissions;
 use orange_core::machine::destination;
 use orange_core::task::{Queue, Task};
 use orange_core::workflow::{Intent, Role};
+use orange_core::{Text, text};
 use orange_engine::runs::Answer;
 use orange_engine::sessions::permissions::is_mode_open;
 use orange_engine::tmux::Attach;
@@ -135,12 +136,12 @@ pub struct Planned {
 #[derive(Debug)]
 pub enum Outcome {
     Said {
-        text: String,
+        text: Text,
         undo: Option<Undo>,
     },
     Created {
         folder: String,
-        text: String,
+        text: Text,
     },
     /// How to get to a task's window.
     Attach(Box<Attach>),
@@ -160,7 +161,7 @@ pub enum Outcome {
     },
     /// What became of several, and with which of them it was done.
     Many {
-        text: String,
+        text: Text,
         done: Vec<String>,
         is_whole: bool,
     },
@@ -170,13 +171,13 @@ pub enum Outcome {
         verb: Box<Verb>,
     },
     Failed {
-        text: String,
-        hint: Option<String>,
+        text: Text,
+        hint: Option<Text>,
     },
 }
 
 impl Outcome {
-    fn said(text: impl Into<String>) -> Outcome {
+    fn said(text: impl Into<Text>) -> Outcome {
         Outcome::Said {
             text: text.into(),
             undo: None,
@@ -186,12 +187,11 @@ impl Outcome {
 
 /// Carries a verb out. It may take as long as it takes: nothing that draws waits for it.
 pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
-    let outcome = try_run(call, folder, verb).unwrap_or_else(|error| failed(call, &error));
+    let outcome = try_run(call, folder, verb).unwrap_or_else(failed);
     let notices = call.take_notices();
-    let notices: Vec<String> = notices.iter().map(|notice| (call.spell)(notice)).collect();
-    let with_notices = |text: String| {
-        let texts = std::iter::once(text).chain(notices.iter().cloned());
-        texts.collect::<Vec<_>>().join("; ")
+    let with_notices = |text: Text| {
+        let notices = notices.into_iter();
+        notices.fold(text, |text, notice| text!("{}; {}", text, notice))
     };
     match outcome {
         Outcome::Said { text, undo } => Outcome::Said {
@@ -241,16 +241,16 @@ fn each(call: &Call, verbs: Vec<(String, Verb)>) -> Outcome {
         several => format!("{count} {word}, {several} refused: {}", refused.join("; ")),
     };
     Outcome::Many {
-        text,
+        text: text.into(),
         done,
         is_whole: refused.is_empty(),
     }
 }
 
-pub fn failed(call: &Call, error: &Error) -> Outcome {
+pub fn failed(error: Error) -> Outcome {
     Outcome::Failed {
-        text: error.message.clone(),
-        hint: error.hint.as_ref().map(|hint| (call.spell)(hint)),
+        text: error.message.into(),
+        hint: error.hint,
     }
 }
 
@@ -367,14 +367,14 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             let cancelled = cancel(call, place(), CancelChildren::Ask)?;
             let task = &cancelled.done.task;
             Outcome::Said {
-                text: with_failures(format!("{}: cancelled", task.label()), &cancelled.done),
+                text: with_failures(format!("{}: cancelled", task.label()), &cancelled.done).into(),
                 undo: Some(Undo::CreateFrom(task.name().seen_from(None).to_owned())),
             }
         }
         Verb::Delete => {
             let task = delete(call, place())?;
             Outcome::Said {
-                text: format!("{}: deleted", task.label()),
+                text: format!("{}: deleted", task.label()).into(),
                 undo: Some(Undo::Restore(task.id)),
             }
         }
@@ -505,22 +505,21 @@ fn created(call: &Call, new: &NewTask) -> Result<Outcome> {
         None
     };
     let text = match started {
-        None => format!("created {label}"),
+        None => format!("created {label}").into(),
         Some(Ok((StartOutcome::Started(changed), _))) if changed.done.failed().is_empty() => {
-            format!("created {label}; its agent works")
+            format!("created {label}; its agent works").into()
         }
         Some(Ok((StartOutcome::Started(changed), _))) => {
-            with_failures(format!("created {label}"), &changed.done)
+            with_failures(format!("created {label}"), &changed.done).into()
         }
         Some(Ok((StartOutcome::Queued(_, why), _))) => {
-            format!("created {label}; it is queued: {why}")
+            format!("created {label}; it is queued: {why}").into()
         }
         Some(Err(error)) => {
-            let hint = error.hint.as_ref().map(|hint| (call.spell)(hint));
-            let hint = hint.unwrap_or_default();
-            format!(
-                "{label} was created but not started: {} · {hint}",
-                error.message
+            text!(
+                "{label} was created but not started: {} · {}",
+                error.message,
+                error.hint.unwrap_or_default()
             )
         }
     };

@@ -96,7 +96,6 @@ impl App {
         let project = project.or_else(|| self.known_projects.first().cloned());
         let Some(project) = project else {
             let hint = text!("register one: {}", Action::add_project(None, None));
-            let hint = self.spelled(&hint);
             self.refuse("there is no project yet", Some(hint), at);
             return;
         };

@@ -1,6 +1,7 @@
 //! What happens to the dashboard, and what follows from it.
 
 use crate::verbs::{Outcome, Verb};
+use orange_core::Text;
 use orange_engine::Error;
 use orange_engine::git::diff::FileChange;
 use orange_engine::tmux::Attach;
@@ -55,7 +56,7 @@ pub enum Input {
     /// Something could not be done.
     Refused {
         text: String,
-        hint: Option<String>,
+        hint: Option<Text>,
     },
     /// In which tasks words were found, each by its project and id.
     Found {

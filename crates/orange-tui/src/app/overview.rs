@@ -18,8 +18,7 @@ impl App {
         let overview = match loaded {
             Ok(overview) => overview,
             Err(error) => {
-                let hint = error.hint.as_ref().map(|hint| self.spelled(hint));
-                self.refuse(error.message, hint, at);
+                self.refuse(error.message, error.hint, at);
                 return Vec::new();
             }
         };

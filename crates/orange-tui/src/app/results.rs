@@ -25,6 +25,7 @@ impl App {
         match outcome {
             Outcome::Said { text, undo } => {
                 self.forget_draft(&folder, what);
+                let text = self.spelled(&text);
                 let key = self.keymap.key(KeyAction::Undo);
                 let text = match &undo {
                     Some(Undo::Restore(_)) => format!("{text}; {key} restores it"),
@@ -37,7 +38,7 @@ impl App {
                 self.say(text, at);
             }
             Outcome::Created { folder, text } => {
-                self.say(text, at);
+                self.say(self.spelled(&text), at);
                 // Whoever is at something else by now stays there.
                 if self.view == View::List && self.overlay.is_none() {
                     self.cursor = Some(folder);
@@ -50,6 +51,7 @@ impl App {
                 is_whole,
             } => {
                 self.marked.retain(|folder| !done.contains(folder));
+                let text = self.spelled(&text);
                 if is_whole {
                     self.forget_draft(&folder, what);
                     self.say(text, at);
@@ -73,7 +75,8 @@ impl App {
             Outcome::Attach(attach) => return vec![Effect::Attach { folder, attach }],
             Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
             Outcome::ChooseMode { project, verb } => self.choose_mode(&folder, &project, &verb, at),
-            Outcome::Failed { mut text, hint } => {
+            Outcome::Failed { text, hint } => {
+                let mut text = self.spelled(&text);
                 self.undo = self.undo.take().or(undoing);
                 if let Some(form) = form {
                     self.forms.push(form);

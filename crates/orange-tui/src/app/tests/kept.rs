@@ -17,14 +17,14 @@ fn ended(app: &mut App, folder: &str, what: &'static str, outcome: Outcome) {
 
 fn said(text: &str) -> Outcome {
     Outcome::Said {
-        text: text.to_owned(),
+        text: text.into(),
         undo: None,
     }
 }
 
 fn failed(text: &str) -> Outcome {
     Outcome::Failed {
-        text: text.to_owned(),
+        text: text.into(),
         hint: None,
     }
 }
@@ -85,7 +85,7 @@ fn each_new_task_has_a_form_of_its_own() {
     press(&mut app, "\u{1b}");
     let created = Outcome::Created {
         folder: "shop/9".to_owned(),
-        text: "created TASK-009".to_owned(),
+        text: "created TASK-009".into(),
     };
     ended(&mut app, &second, "create", created);
     press(&mut app, "c");
@@ -98,7 +98,7 @@ fn a_task_that_is_created_anew_takes_no_form_away() {
     press(&mut app, "cHalf a summary\u{1b}");
     let created = Outcome::Created {
         folder: "shop/9".to_owned(),
-        text: "created TASK-009".to_owned(),
+        text: "created TASK-009".into(),
     };
     ended(&mut app, "", "create", created);
     press(&mut app, "c");
@@ -127,7 +127,7 @@ fn whoever_does_not_say_what_agents_may_do_keeps_the_form() {
 fn an_undo_that_failed_can_be_tried_again() {
     let mut app = app((80, 24), false, shop());
     let deleted = Outcome::Said {
-        text: "deleted".to_owned(),
+        text: "deleted".into(),
         undo: Some(Undo::Restore("id".to_owned())),
     };
     ended(&mut app, "shop/4", "delete", deleted);

@@ -39,7 +39,7 @@ fn marked_tasks_are_cancelled_after_one_question_and_the_refused_stay_marked() {
     // Nothing else is done with them meanwhile.
     assert_eq!(app.busy.len(), 4);
     let outcome = Outcome::Many {
-        text: "2 cancelled, 1 refused: no".to_owned(),
+        text: "2 cancelled, 1 refused: no".into(),
         done: vec!["shop/1".to_owned(), "shop/2".to_owned()],
         is_whole: false,
     };

@@ -140,3 +140,26 @@ fn changes_are_compared_again_only_if_they_may_be_others() {
     // What is not committed says nothing of itself.
     assert!(reads(&news(&mut app, after(21), 2)));
 }
+
+#[test]
+fn a_hint_names_no_option_of_the_command_line() {
+    use orange_core::{Action, Parameter, text};
+    let mut app = app((120, 24), false, shop());
+    let task = TaskName::referred_to("shop", "TASK-001");
+    let hint = text!(
+        "{}, add {}, or start it with {}",
+        Action::merge(task, false, None, None, None),
+        Parameter::Force,
+        Parameter::Status.given("planning")
+    );
+    let text = "no".to_owned();
+    let refused = Input::Refused {
+        text,
+        hint: Some(hint),
+    };
+    app.update(refused, Instant::now());
+    let hint = app.message.as_ref().unwrap().hint.as_deref();
+    let merge = app.keymap.key(KeyAction::Merge);
+    let words = format!("`{merge}`, add \"force\", or start it with status planning");
+    assert_eq!(hint, Some(words.as_str()));
+}
