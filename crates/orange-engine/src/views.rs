@@ -33,6 +33,7 @@ pub mod task;
 pub mod test_results;
 pub mod transcripts;
 pub mod why;
+mod why_view;
 pub mod workflow;
 pub mod workspace_state;
 pub mod workspaces;
@@ -45,7 +46,7 @@ pub use crate::views::detail::{
 };
 pub use crate::views::diff::{Comparison, DiffOf, DiffView};
 pub use crate::views::evidence::EvidenceView;
-pub use crate::views::inbox::InboxItem;
+pub use crate::views::inbox::{InboxItem, InboxView};
 pub use crate::views::list::{Checks, TaskRow, list_json};
 pub use crate::views::permissions::PermissionRow;
 pub use crate::views::phased::{ExecutorView, PhaseView, PhasedDetail};
@@ -56,11 +57,20 @@ pub use crate::views::spec::{SpecView, TaskSpec};
 pub use crate::views::task::{HookView, LastTransition, TaskView};
 pub use crate::views::test_results::{TestResultsDetail, TestResultsView};
 pub use crate::views::why::Explanation;
+pub use crate::views::why_view::WhyView;
 pub use crate::views::workspace_state::WorkspaceState;
 pub use crate::views::workspaces::WorkspaceRow;
+use orange_core::{Action, Text};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt::Display;
+
+/// How a front end writes a text and an action.
+#[derive(Debug, Clone, Copy)]
+pub struct Spelling {
+    pub text: fn(&Text) -> String,
+    pub action: fn(&Action) -> String,
+}
 
 /// Serializes what a value says of itself.
 pub(crate) fn as_text<T: Display, S: Serializer>(

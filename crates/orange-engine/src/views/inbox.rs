@@ -7,13 +7,14 @@ use crate::views::questions::{open_questions, questions_in_file};
 use crate::views::results::OpenQuestion;
 use crate::views::task::{self, TaskView};
 use crate::views::why::{self, Explanation};
-use crate::views::{list, phased};
+use crate::views::{Spelling, WhyView, list, phased};
 use orange_core::Timestamp;
 use orange_core::artifact::section;
 use orange_core::attention::raised;
 use orange_core::history::{Event, History};
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use serde::Serialize;
 
 /// One task that waits for a person.
 #[derive(Debug)]
@@ -25,6 +26,34 @@ pub struct InboxItem {
     pub questions: Vec<String>,
     /// None for a task whose files cannot be read: its row says why.
     pub why: Option<Explanation>,
+}
+
+/// An item for programs.
+#[derive(Debug, Serialize)]
+pub struct InboxView<'a> {
+    #[serde(flatten)]
+    why: Option<WhyView<'a>>,
+    id: &'a str,
+    project: &'a str,
+    summary: &'a str,
+    since: Timestamp,
+    questions: &'a [String],
+    damaged: Option<&'a str>,
+}
+
+impl<'a> InboxView<'a> {
+    pub fn of(item: &'a InboxItem, spelling: Spelling) -> InboxView<'a> {
+        let why = item.why.as_ref();
+        InboxView {
+            why: why.map(|why| WhyView::of(why, spelling)),
+            id: &item.row.id,
+            project: &item.row.project,
+            summary: &item.row.summary,
+            since: item.since,
+            questions: &item.questions,
+            damaged: item.row.damaged.as_deref(),
+        }
+    }
 }
 
 /// Everything that needs a person in these projects; in all, if none is named.

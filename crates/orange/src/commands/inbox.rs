@@ -1,11 +1,11 @@
 //! `orange inbox`: everything that needs a person, with the question and the command that answers.
 
-use super::task::why::{because, told};
-use super::task::{style_of, why::Told};
+use super::task::style_of;
+use super::task::why::because;
 use crate::completion::projects;
 use crate::output::named;
 use crate::session::Session;
-use crate::ui::command::{command, task_name};
+use crate::ui::command::{SPELLING, command, task_name};
 use crate::ui::{
     Extent, Palette, Style, clean, clean_block, relative, wrapped_prose, wrapped_under,
 };
@@ -14,8 +14,7 @@ use orange_core::display;
 use orange_core::naming::counted;
 use orange_core::{Action, Timestamp};
 use orange_engine::Result;
-use orange_engine::views::{InboxItem, inbox};
-use serde::Serialize;
+use orange_engine::views::{InboxItem, InboxView, inbox};
 use std::fmt::Write;
 
 /// List everything that needs you, in all projects
@@ -34,36 +33,10 @@ pub(crate) struct InboxArgs {
     project: Vec<String>,
 }
 
-/// An item for programs.
-#[derive(Serialize)]
-struct ItemView<'a> {
-    #[serde(flatten)]
-    why: Option<Told<'a>>,
-    id: &'a str,
-    project: &'a str,
-    summary: &'a str,
-    since: Timestamp,
-    questions: &'a [String],
-    damaged: Option<&'a str>,
-}
-
-impl<'a> ItemView<'a> {
-    fn of(item: &'a InboxItem) -> ItemView<'a> {
-        ItemView {
-            why: item.why.as_ref().map(told),
-            id: &item.row.id,
-            project: &item.row.project,
-            summary: &item.row.summary,
-            since: item.since,
-            questions: &item.questions,
-            damaged: item.row.damaged.as_deref(),
-        }
-    }
-}
-
 pub(crate) fn run(session: &Session, args: &InboxArgs) -> Result<()> {
     let items = inbox::inbox(&session.call, &args.project)?;
-    let views: Vec<ItemView<'_>> = items.iter().map(ItemView::of).collect();
+    let views = items.iter().map(|item| InboxView::of(item, SPELLING));
+    let views: Vec<InboxView<'_>> = views.collect();
     session.finish_as_it_is(named("inbox", views), || to_text(&items, Extent::stdout()))
 }
 

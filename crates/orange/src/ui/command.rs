@@ -3,6 +3,7 @@
 use orange_core::naming::shell_word;
 use orange_core::text::{Part, Text};
 use orange_core::{Action, Parameter, TaskName};
+use orange_engine::views::Spelling;
 use std::sync::OnceLock;
 
 /// Finds the project that the person is in; asked once there is a task to name.
@@ -35,6 +36,12 @@ fn here() -> Option<&'static str> {
 pub(crate) fn command(action: &Action) -> String {
     command_for(reader(), here(), action)
 }
+
+/// As this front end writes.
+pub(crate) const SPELLING: Spelling = Spelling {
+    text: spelled,
+    action: command,
+};
 
 fn reader() -> Reader {
     READER.get().copied().unwrap_or(Reader::Person)

@@ -4,12 +4,10 @@ use crate::completion::{Wanted, tasks};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::clean;
-use crate::ui::command::{command, spelled};
+use crate::ui::command::{SPELLING, command, spelled};
 use clap::Args;
-use orange_core::task::Status;
 use orange_engine::Result;
-use orange_engine::views::{Explanation, task, why};
-use serde::Serialize;
+use orange_engine::views::{Explanation, WhyView, task, why};
 
 /// Say why a task is where it is and what moves it on
 #[derive(Debug, Args)]
@@ -18,17 +16,6 @@ pub(crate) struct WhyArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
-}
-
-/// The answer for programs, with the command spelled out.
-#[derive(Serialize)]
-pub(crate) struct Told<'a> {
-    task: &'a str,
-    status: Status,
-    because: String,
-    next: Option<String>,
-    too_early: bool,
-    needs_human: bool,
 }
 
 pub(crate) fn because(answer: &Explanation) -> String {
@@ -46,20 +33,11 @@ pub(super) fn to_text(answer: &Explanation) -> String {
     text
 }
 
-pub(crate) fn told(answer: &Explanation) -> Told<'_> {
-    Told {
-        task: &answer.task,
-        status: answer.status,
-        because: because(answer),
-        next: answer.next.as_ref().map(command),
-        too_early: answer.too_early,
-        needs_human: answer.needs_human,
-    }
-}
-
 pub(crate) fn run(session: &Session, args: &WhyArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let view = task::view_judged(&session.call, place)?;
     let answer = why::explanation(&session.call, &view)?;
-    session.finish(named("why", told(&answer)), || to_text(&answer))
+    session.finish(named("why", WhyView::of(&answer, SPELLING)), || {
+        to_text(&answer)
+    })
 }
