@@ -39,7 +39,7 @@ pub mod workspace_state;
 pub mod workspaces;
 
 pub use crate::views::agents::AgentView;
-pub use crate::views::counts::{Standing, kinds};
+pub use crate::views::counts::{Standing, StandingView, kinds};
 pub use crate::views::deps::{DepsEdge, DepsNode, Links};
 pub use crate::views::detail::{
     MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry,

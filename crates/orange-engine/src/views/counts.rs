@@ -7,7 +7,9 @@ use crate::sessions::lost_workspace::lost_workspaces;
 use crate::sessions::{self, SessionState};
 use crate::views::list;
 use orange_core::task::Status;
-use orange_core::workflow::{Kind, Workflow};
+use orange_core::workflow::{Kind, WaitsFor, Workflow};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::cell::OnceCell;
 
 /// Numbers for one line.
@@ -59,6 +61,48 @@ impl Standing {
             (name, self.count(kind).tasks + queued)
         }));
         named
+    }
+}
+
+/// The numbers under their names, and the line that tells of those that are not 0.
+#[derive(Debug, Serialize)]
+pub struct StandingView {
+    #[serde(flatten)]
+    pub named: Map<String, Value>,
+    pub line: String,
+}
+
+/// Of which the line tells, besides those that need a person.
+fn told_of() -> impl Iterator<Item = &'static str> {
+    let statuses = Workflow::statuses_in_use()
+        .into_iter()
+        .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
+    statuses.map(|info| info.status.as_str()).chain([QUEUED])
+}
+
+impl StandingView {
+    pub fn of(standing: &Standing) -> StandingView {
+        let needs_me = standing.needs_me();
+        let mut parts = Vec::new();
+        match needs_me {
+            0 => {}
+            1 => parts.push("1 needs you".to_owned()),
+            many => parts.push(format!("{many} need you")),
+        }
+        for kind in told_of() {
+            let count = standing.count(kind);
+            let others = count.tasks.saturating_sub(count.need_me);
+            if others > 0 {
+                parts.push(format!("{others} {kind}"));
+            }
+        }
+        let numbers = standing.numbers().into_iter();
+        StandingView {
+            named: numbers
+                .map(|(name, number)| (name, number.into()))
+                .collect(),
+            line: parts.join(" · "),
+        }
     }
 }
 

@@ -8,12 +8,8 @@ use crate::output::{self, named};
 use crate::session::home;
 use clap::Args;
 use format::Format;
-use orange_core::workflow::{Kind, WaitsFor, Workflow};
-use orange_engine::index::counts::QUEUED;
-use orange_engine::views::{Standing, counts};
+use orange_engine::views::{Standing, StandingView, counts};
 use orange_engine::{Call, Code, Result, Settings};
-use serde::Serialize;
-use serde_json::{Map, Value};
 
 /// Tell in one line how things stand, for a shell prompt or tmux
 #[derive(Debug, Args)]
@@ -58,7 +54,7 @@ pub(crate) fn run(args: &StatusArgs, json: bool) -> Result<()> {
         Err(error) if json || error.code == Code::NotFound => return Err(error),
         Err(_) => return Ok(()),
     };
-    let numbers = Numbers::of(&standing);
+    let numbers = StandingView::of(&standing);
     if json {
         output::print_json(&named("status", &numbers));
         return Ok(());
@@ -84,46 +80,4 @@ fn standing(project: Option<&str>) -> Result<Standing> {
         counts::knows_project(&call, project)?;
     }
     Ok(standing)
-}
-
-/// What placeholders stand for.
-#[derive(Serialize)]
-struct Numbers {
-    #[serde(flatten)]
-    named: Map<String, Value>,
-    line: String,
-}
-
-/// Of which the line tells, besides those that need a person.
-fn told() -> impl Iterator<Item = &'static str> {
-    let statuses = Workflow::statuses_in_use()
-        .into_iter()
-        .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
-    statuses.map(|info| info.status.as_str()).chain([QUEUED])
-}
-
-impl Numbers {
-    fn of(standing: &Standing) -> Numbers {
-        let needs_me = standing.needs_me();
-        let mut parts = Vec::new();
-        match needs_me {
-            0 => {}
-            1 => parts.push("1 needs you".to_owned()),
-            many => parts.push(format!("{many} need you")),
-        }
-        for kind in told() {
-            let count = standing.count(kind);
-            let others = count.tasks.saturating_sub(count.need_me);
-            if others > 0 {
-                parts.push(format!("{others} {kind}"));
-            }
-        }
-        let numbers = standing.numbers().into_iter();
-        Numbers {
-            named: numbers
-                .map(|(name, number)| (name, number.into()))
-                .collect(),
-            line: parts.join(" · "),
-        }
-    }
 }

@@ -1,8 +1,7 @@
 //! `--format`: text with placeholders in braces.
 
-use super::Numbers;
 use orange_core::suggest::nearest;
-use orange_engine::views::kinds;
+use orange_engine::views::{StandingView, kinds};
 use orange_engine::{Result, err};
 use serde_json::Value;
 
@@ -55,7 +54,7 @@ impl Format {
     }
 
     /// Empty if there is nothing to tell: numbers were asked for, and all are 0.
-    pub(super) fn filled(&self, numbers: &Numbers) -> String {
+    pub(super) fn filled(&self, numbers: &StandingView) -> String {
         let mut line = String::new();
         let (mut asked, mut told) = (false, false);
         for part in &self.parts {
@@ -102,7 +101,7 @@ mod tests {
     use serde_json::Map;
 
     fn filled(text: &str, working: usize) -> String {
-        let numbers = Numbers {
+        let numbers = StandingView {
             named: Map::from_iter([
                 ("working".to_owned(), working.into()),
                 ("stuck".to_owned(), 0.into()),
