@@ -13,6 +13,7 @@ pub mod diff;
 mod diff_since;
 pub mod diff_stat;
 pub mod doctor;
+mod event_line;
 pub mod evidence;
 pub mod harnesses;
 pub mod inbox;
@@ -45,6 +46,7 @@ pub use crate::views::detail::{
     MessageState, OpenMessage, PermissionMode, TaskDetail, TaskFacts, TimelineEntry,
 };
 pub use crate::views::diff::{Comparison, DiffOf, DiffView};
+pub use crate::views::event_line::EventLine;
 pub use crate::views::evidence::EvidenceView;
 pub use crate::views::inbox::{InboxItem, InboxView};
 pub use crate::views::list::{Checks, TaskRow, list_json};

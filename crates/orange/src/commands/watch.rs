@@ -19,8 +19,7 @@ use orange_engine::index::list::{Filter, Listed};
 use orange_engine::settings;
 use orange_engine::store::Place;
 use orange_engine::store::feed::{Change, Feed};
-use orange_engine::views::{inbox, list, task};
-use serde::Serialize;
+use orange_engine::views::{EventLine, inbox, list, task};
 use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal;
 use std::rc::Rc;
@@ -258,13 +257,6 @@ fn print_lines(session: &Session, mut lines: Vec<(Event, Rc<Named>)>) {
             output::print(&wrapped_under(&line, at.len() + 1, Extent::stdout()));
         }
     }
-}
-
-#[derive(Serialize)]
-struct EventLine<'a> {
-    project: &'a str,
-    task: &'a str,
-    event: &'a Event,
 }
 
 /// An event as a line for people; None for what only machines need.
