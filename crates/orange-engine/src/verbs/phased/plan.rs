@@ -4,8 +4,6 @@ use crate::access;
 use crate::call::Call;
 use crate::effects::ui_testing;
 use crate::error::{Error, Result, err};
-use crate::execution::rules::UncheckedCriterion;
-use crate::execution::servers::LeftOutServer;
 use crate::execution::{self, rules, servers};
 use crate::field_checks::bad_value;
 use crate::settings;
@@ -14,32 +12,16 @@ use crate::tx;
 use crate::tx::TaskTx;
 use crate::tx::commit::Committed;
 use crate::verbs::phased::{gate, is_phased, nobody_is_at_it, not_while_executed};
+use crate::views::plan::ShownPlan;
 use crate::views::task;
 use orange_core::history::Event;
 use orange_core::history::payload::PlanWritten;
 use orange_core::machine::{self, Move};
 use orange_core::task::{Field, FieldMap, Task, Weight};
-use orange_core::work::execution::Execution;
-use orange_core::work::phase_gate::{GateSource, PhaseGateKind};
 use orange_core::work::plan::{BadPlan, Plan};
 use orange_core::workflow::{Actor, Condition, Trigger};
 use orange_core::{Action, Parameter, text};
 use serde_json::Value;
-
-/// A plan as a person sees it.
-#[derive(Debug)]
-pub struct ShownPlan {
-    pub task: Task,
-    pub plan: Plan,
-    pub execution: Execution,
-    /// Who decides about each phase, and who says so.
-    pub gates: Vec<(String, PhaseGateKind, GateSource)>,
-    pub unchecked: Vec<UncheckedCriterion>,
-    /// MCP servers that no agent gets as things are.
-    pub left_out: Vec<LeftOutServer>,
-    /// Why its agents have no browser to drive, where they are to test a user interface.
-    pub without_browser: Option<String>,
-}
 
 /// The plan of a task.
 pub fn show(call: &Call, place: Place) -> Result<ShownPlan> {

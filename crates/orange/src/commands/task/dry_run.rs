@@ -1,27 +1,18 @@
 //! `orange task run --dry-run`: the plan and the first prompt.
 
-use super::plan::{Shown, to_text};
+use super::plan::to_text;
 use crate::session::Session;
 use crate::ui::clean_block;
 use orange_engine::Result;
 use orange_engine::phases::dry_run::{DryRun, dry_run};
 use orange_engine::store::Place;
-use serde::Serialize;
-
-#[derive(Serialize)]
-struct View<'a> {
-    #[serde(flatten)]
-    plan: Shown<'a>,
-    phase: Option<&'a str>,
-    iteration: Option<u32>,
-    prompt: Option<&'a str>,
-}
+use orange_engine::views::{DryRunView, PlanView};
 
 pub(super) fn run(session: &Session, place: Place, phase: Option<&str>) -> Result<()> {
     let found = dry_run(&session.call, place, phase)?;
     let next = found.phase.as_ref();
-    let view = View {
-        plan: Shown::of(&found.plan),
+    let view = DryRunView {
+        plan: PlanView::of(&found.plan),
         phase: next.map(|(phase, _)| phase.as_str()),
         iteration: next.map(|(_, iteration)| *iteration),
         prompt: found.prompt.as_deref(),

@@ -14,9 +14,8 @@ use orange_core::workflow::PhaseStatus;
 use orange_core::{Action, display};
 use orange_engine::Result;
 use orange_engine::verbs::change::Changed;
-use orange_engine::verbs::phased::plan::{self, ShownPlan};
-use serde::Serialize;
-use serde_json::Value;
+use orange_engine::verbs::phased::plan;
+use orange_engine::views::{PlanView, ShownPlan};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -89,7 +88,7 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     if args.yaml {
         return session.finish_as_it_is((), || shown.plan.to_yaml());
     }
-    session.finish_as_it_is(Shown::of(&shown), || to_text(&shown) + &next(&shown))
+    session.finish_as_it_is(PlanView::of(&shown), || to_text(&shown) + &next(&shown))
 }
 
 fn reset(session: &Session, args: &ResetArgs) -> Result<()> {
@@ -98,59 +97,6 @@ fn reset(session: &Session, args: &ResetArgs) -> Result<()> {
     let weight = done.task.weight.map_or("", |weight| weight.as_str());
     let message = format!("{}: has the plan of weight {weight}", done.task.label());
     tell_outcome(session, &Changed::from(done), &message)
-}
-
-/// A plan for programs: its fields as plan.yaml has them, and beside each phase how far it is and who decides.
-#[derive(Serialize)]
-pub(super) struct Shown<'a> {
-    task: &'a orange_core::task::Task,
-    plan: Value,
-}
-
-impl Shown<'_> {
-    pub(super) fn of(shown: &ShownPlan) -> Shown<'_> {
-        let mut plan = shown.plan.to_json();
-        if let Some(plan) = plan.as_object_mut() {
-            let why = shown.without_browser.as_deref();
-            plan.insert("without_browser".to_owned(), why.into());
-        }
-        let phases = plan.get_mut("phases").and_then(Value::as_array_mut);
-        for (phase, planned) in phases.into_iter().flatten().zip(&shown.plan.phases) {
-            let Some(phase) = phase.as_object_mut() else {
-                continue;
-            };
-            let name = &planned.name;
-            let execution = &shown.execution;
-            phase.insert(
-                "status".to_owned(),
-                Value::from(status(shown, planned).as_str()),
-            );
-            phase.insert(
-                "iterations".to_owned(),
-                Value::from(execution.count_of(name)),
-            );
-            let gate = shown.gates.iter().find(|(phase, ..)| phase == name);
-            if let Some((_, kind, source)) = gate {
-                phase.insert("resolved_gate".to_owned(), Value::from(kind.as_str()));
-                phase.insert("gate_from".to_owned(), Value::from(source.as_str()));
-            }
-            let unchecked = shown.unchecked.iter().filter(|one| one.phase == *name);
-            let unchecked = unchecked
-                .map(|one| serde_json::json!({"criterion": one.criterion, "why": one.why}));
-            phase.insert("unchecked".to_owned(), unchecked.collect());
-            let left_out = shown.left_out.iter().filter(|one| one.phase == *name);
-            let left_out: Vec<_> = left_out
-                .map(|one| serde_json::json!({"server": one.server, "why": one.why}))
-                .collect();
-            if !left_out.is_empty() {
-                phase.insert("left_out_mcp_servers".to_owned(), left_out.into());
-            }
-        }
-        Shown {
-            task: &shown.task,
-            plan,
-        }
-    }
 }
 
 fn status(shown: &ShownPlan, phase: &PlannedPhase) -> PhaseStatus {
