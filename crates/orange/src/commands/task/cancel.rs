@@ -10,7 +10,7 @@ use clap::Args;
 use orange_core::task::Status;
 use orange_engine::store::Place;
 use orange_engine::verbs::cancel::CancelChildren;
-use orange_engine::views::{TaskView, task};
+use orange_engine::views::{ChangedTask, TaskView, task};
 use orange_engine::{Result, verbs};
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ pub(crate) fn run(session: &Session, args: &CancelArgs) -> Result<()> {
             continue;
         }
         each.note(cancel_one(session, place, children).inspect(|done| {
-            let others = done.children.iter().flatten();
+            let others = done.changed.children.iter().flatten();
             gone_too.extend(others.map(|child| child.id.clone()));
         }));
     }
@@ -145,9 +145,11 @@ fn cancel_one(session: &Session, place: Place, children: CancelChildren) -> Resu
     }
     let children = cancelled.children.into_iter();
     Ok(Done {
-        message,
         failure: super::update::failure(task, &cancelled.done.failed()).err(),
-        children: Some(children.map(|child| child.task).collect()),
-        task: cancelled.done.task,
+        changed: ChangedTask {
+            message,
+            children: Some(children.map(|child| child.task).collect()),
+            task: cancelled.done.task,
+        },
     })
 }

@@ -7,36 +7,27 @@ use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_engine::background::queue;
 use orange_engine::store::Place;
+use orange_engine::views::{ChangedTask, Outcomes};
 use orange_engine::{Error, Result, err};
-use serde::Serialize;
 
 /// What became of one task.
-#[derive(Serialize)]
 pub(super) struct Done {
-    pub(super) task: Task,
-    pub(super) message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) children: Option<Vec<Task>>,
+    pub(super) changed: ChangedTask,
     /// The error of a hook that failed after the task was changed.
-    #[serde(skip)]
     pub(super) failure: Option<Error>,
 }
 
 impl Done {
     pub(super) fn new(message: String, task: Task) -> Done {
         Done {
-            task,
-            message,
-            children: None,
+            changed: ChangedTask {
+                task,
+                message,
+                children: None,
+            },
             failure: None,
         }
     }
-}
-
-#[derive(Serialize)]
-struct Outcomes<'a> {
-    tasks: &'a [Done],
-    errors: Vec<ErrorView<'a>>,
 }
 
 /// The outcomes, told as they come.
@@ -70,7 +61,7 @@ impl Each {
         let worst = self.failed.iter().map(|error| exit_code(error.code)).max();
         if self.wanted > 1 && session.json {
             let outcomes = Outcomes {
-                tasks: &self.done,
+                tasks: self.done.iter().map(|done| &done.changed).collect(),
                 errors: self.failed.iter().map(ErrorView::of).collect(),
             };
             session.finish(outcomes, String::new)?;
@@ -84,8 +75,9 @@ impl Each {
             };
         }
         if !self.done.is_empty() && (!session.json || self.failed.is_empty()) {
-            let line = |done: &Done| format!("{}\n", done.message);
-            session.finish(self.done.first(), || self.done.iter().map(line).collect())?;
+            let line = |done: &Done| format!("{}\n", done.changed.message);
+            let first = self.done.first().map(|done| &done.changed);
+            session.finish(first, || self.done.iter().map(line).collect())?;
         }
         let Some(code) = worst else {
             return Ok(());
