@@ -13,11 +13,10 @@ use crate::git::worktree;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile};
-use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
 use crate::verbs::merge::allowed::{has_a_target, has_use_for_message, has_work, mergeable};
 use crate::views::concerns::{self, Concern, slot};
-use crate::views::task;
+use crate::views::{Merged, task};
 use crate::workspaces::ready_slot;
 use crate::{access, settings};
 use orange_core::history::payload::{MergeAttempt, TaskMerged};
@@ -26,9 +25,7 @@ use orange_core::merge::Strategy;
 use orange_core::task::Task;
 use orange_core::{Action, Parameter, text};
 use orange_sys::environment::carried;
-use serde::Serialize;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// How long a merge waits for another one of its project: long enough for a push.
@@ -64,24 +61,6 @@ pub struct MergePlan {
     /// The target is pushed to `origin` too.
     pub push: bool,
     pub concerns: Vec<Concern>,
-}
-
-/// A merge that has happened.
-#[derive(Debug, Clone, Serialize)]
-pub struct Merged {
-    #[serde(skip)]
-    pub done: Committed,
-    /// What is in the target now.
-    pub commit: String,
-    pub target: String,
-    pub strategy: Strategy,
-    pub head: Option<String>,
-    pub commits: usize,
-    pub pushed: bool,
-    /// A checkout that was brought forward.
-    pub fast_forwarded: Option<PathBuf>,
-    /// It was in already, by an earlier merge or by other ways.
-    pub already: bool,
 }
 
 /// What a merge would be, without doing anything.

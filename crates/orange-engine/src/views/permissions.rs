@@ -30,6 +30,13 @@ pub struct PermissionRow {
     pub added_at: Timestamp,
 }
 
+/// Rules that were removed.
+#[derive(Debug, Serialize)]
+pub struct RemovedRules<'a> {
+    pub permissions: &'a [PermissionRow],
+    pub message: &'a str,
+}
+
 /// Whose rules are listed.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {

@@ -24,6 +24,13 @@ pub struct ProjectView<'p> {
     pub other: &'p Map<String, Value>,
 }
 
+/// What became of a project.
+#[derive(Debug, Serialize)]
+pub struct ProjectResult<'p> {
+    pub project: ProjectView<'p>,
+    pub message: &'p str,
+}
+
 impl<'p> From<&'p Project> for ProjectView<'p> {
     fn from(project: &'p Project) -> Self {
         ProjectView {

@@ -9,6 +9,14 @@ use orange_core::history::History;
 use orange_core::runs::open_runs;
 use orange_core::task::Task;
 use orange_core::workflow::Intent;
+use serde::Serialize;
+
+/// What a task asks: questions of agents, or words of its TASK.md.
+#[derive(Debug, Serialize)]
+pub struct Questions<'a, Q> {
+    pub task: &'a Task,
+    pub questions: &'a [Q],
+}
 
 /// What the agents of a task ask and can be answered from here.
 pub fn open_questions(call: &Call, history: &History) -> Vec<OpenQuestion> {

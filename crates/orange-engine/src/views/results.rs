@@ -79,6 +79,18 @@ fn details<S: Serializer>(spawned: &Option<&[Event]>, to: S) -> Result<S::Ok, S:
     to.collect_seq(spawned.map(|event| event.details()))
 }
 
+/// What a rewind came to.
+#[derive(Debug, Serialize)]
+pub struct RewindResult<'a> {
+    #[serde(flatten)]
+    pub result: TaskResult<'a>,
+    pub phase: &'a str,
+    /// Where the branch is now.
+    pub commit: Option<&'a str>,
+    /// What it held since then.
+    pub rescue: Option<&'a str>,
+}
+
 /// Where a new task comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 /// A setting as it counts.
 #[derive(Debug, Clone)]
@@ -122,6 +123,13 @@ impl Serialize for SettingView {
         };
         keys.serialize(to)
     }
+}
+
+/// The user's file after somebody edited it.
+#[derive(Debug, Serialize)]
+pub struct EditedSettings<'a> {
+    pub file: &'a Path,
+    pub changed: bool,
 }
 
 /// What the layers say, from which a value is made.

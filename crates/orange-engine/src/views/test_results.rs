@@ -44,6 +44,16 @@ impl TestResultsView {
     }
 }
 
+/// What an import came to.
+#[derive(Debug, Serialize)]
+pub struct ImportView<'a> {
+    pub task: &'a Task,
+    pub message: &'a str,
+    pub test_results: &'a Figures,
+    /// Files that the report names and that are not there.
+    pub missing_files: usize,
+}
+
 /// What is known of the test results of a task.
 pub fn of_task(call: &Call, task: &Task) -> Result<Option<TestResultsView>> {
     let found = call.with_existing_database(|database| database.results(&task.id))?;

@@ -33,6 +33,13 @@ const PIECE: usize = 64 * 1024;
 const LONGEST_HEAD: usize = 16 * 1024;
 const RULE: &[u8] = b"\n---\n";
 
+/// A piece of a transcript that is followed.
+#[derive(Debug, Serialize)]
+pub struct TranscriptPiece<'a> {
+    pub transcript: &'a str,
+    pub text: &'a str,
+}
+
 /// Which transcripts are meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {

@@ -9,10 +9,9 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_engine::Result;
 use orange_engine::verbs::permissions as verb;
-use orange_engine::views::PermissionRow;
 use orange_engine::views::permissions::{self, Wanted};
 use orange_engine::views::task;
-use serde::Serialize;
+use orange_engine::views::{PermissionRow, RemovedRules};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -47,12 +46,6 @@ pub(crate) struct RemoveArgs {
     rules: Vec<u32>,
 }
 
-#[derive(Serialize)]
-struct Removed<'a> {
-    permissions: &'a [PermissionRow],
-    message: &'a str,
-}
-
 pub(crate) fn run(session: &Session, command: &PermissionsCommand) -> Result<()> {
     match command {
         PermissionsCommand::List(args) => list(session, args),
@@ -82,7 +75,7 @@ fn remove(session: &Session, args: &RemoveArgs) -> Result<()> {
         "removed {}: agents ask again",
         counted(removed.len(), "rule")
     );
-    let told = Removed {
+    let told = RemovedRules {
         permissions: &removed,
         message: &message,
     };

@@ -15,9 +15,8 @@ use orange_core::id::Prefix;
 use orange_core::naming::counted;
 use orange_engine::projects::Project;
 use orange_engine::verbs::project::{self, AddProject, UpdateProject};
-use orange_engine::views::ProjectView;
+use orange_engine::views::{ProjectResult, ProjectView};
 use orange_engine::{Result, err};
-use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
@@ -157,13 +156,7 @@ fn told(session: &Session, project: &Project, text: &str) -> Result<()> {
     // One line for programs; what else a person is told is in the project.
     let message = text.lines().next().unwrap_or_default();
     let project = ProjectView::from(project);
-    session.finish(Told { project, message }, || text.to_owned())
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    project: ProjectView<'a>,
-    message: &'a str,
+    session.finish(ProjectResult { project, message }, || text.to_owned())
 }
 
 /// What is said of a new project; how many workspaces it has unless somebody said a number.

@@ -7,8 +7,8 @@ use crate::session::Session;
 use orange_core::config::{ConfigError, Layer, template};
 use orange_engine::error::plain;
 use orange_engine::verbs::config;
+use orange_engine::views::EditedSettings;
 use orange_engine::{Error, Result, err, settings};
-use serde::Serialize;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
@@ -121,17 +121,11 @@ fn failed(what: &str, error: &std::io::Error) -> Error {
 }
 
 fn say(session: &Session, path: &Path, changed: bool, text: &str) -> Result<()> {
-    let file = Edited {
+    let file = EditedSettings {
         file: path,
         changed,
     };
     session.finish(named("config", file), || {
         format!("{}: {text}\n", path.display())
     })
-}
-
-#[derive(Serialize)]
-struct Edited<'a> {
-    file: &'a Path,
-    changed: bool,
 }

@@ -7,13 +7,10 @@ use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
-use orange_engine::harness::project_files::ProjectFile;
-use orange_engine::rules::Commands;
 use orange_engine::verbs::trust;
+use orange_engine::views::{RevokedTrust, TrustView};
 use orange_engine::workspaces::consents::{self, Offer, OfferedFiles};
 use orange_engine::{Error, Result, err, git};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 #[derive(Debug, Args)]
@@ -88,12 +85,7 @@ fn revoke(session: &Session, name: &str) -> Result<()> {
             counted(count, "agreement")
         ),
     };
-    let revoked = Revoked {
-        project: name,
-        trusted: false,
-        revoked: count,
-        message: &message,
-    };
+    let revoked = RevokedTrust::of(name, count, &message);
     session.finish(revoked, || format!("{message}\n"))
 }
 
@@ -123,40 +115,8 @@ fn unanswered(args: &TrustArgs, offered: &str) -> Error {
 
 /// Ends in one way: whoever comes here has agreed, or need not.
 fn finish(session: &Session, offer: &Offer, message: &str, listed: &str) -> Result<()> {
-    let trusted = Trusted {
-        project: &offer.project.name,
-        commit: &offer.commit,
-        commands: &offer.commands,
-        files: offer.files.iter().map(key_and_files).collect(),
-        trusted: true,
-        message,
-    };
+    let trusted = TrustView::agreed(offer, message);
     session.finish(trusted, || format!("{listed}{message}\n"))
-}
-
-#[derive(Serialize)]
-struct Trusted<'a> {
-    project: &'a str,
-    commit: &'a str,
-    commands: &'a Commands,
-    /// By [`key_and_files`].
-    #[serde(flatten)]
-    files: BTreeMap<String, &'a [ProjectFile]>,
-    trusted: bool,
-    message: &'a str,
-}
-
-/// The files for each agent stand under a key with its name.
-fn key_and_files(offered: &OfferedFiles) -> (String, &[ProjectFile]) {
-    (format!("{}_files", offered.harness), &offered.files)
-}
-
-#[derive(Serialize)]
-struct Revoked<'a> {
-    project: &'a str,
-    trusted: bool,
-    revoked: usize,
-    message: &'a str,
 }
 
 /// Every command in full and every file: what is not seen cannot be agreed to.

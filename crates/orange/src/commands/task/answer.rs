@@ -21,9 +21,8 @@ use orange_engine::verbs::answer::Always;
 use orange_engine::verbs::answer_clarification::answer_clarification;
 use orange_engine::views::questions::{is_help_wanted, open_questions, questions_in_file};
 use orange_engine::views::results::OpenQuestion;
-use orange_engine::views::{TaskResult, TaskView, task, why};
+use orange_engine::views::{Questions, TaskResult, TaskView, task, why};
 use orange_engine::{Result, err, verbs};
-use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -82,12 +81,6 @@ pub(crate) struct AnswerArgs {
     /// The name of the question to answer
     #[arg(long, value_name = "ID")]
     question: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Questions<'a> {
-    task: &'a Task,
-    questions: &'a [OpenQuestion],
 }
 
 pub(crate) fn run(session: &Session, args: &AnswerArgs) -> Result<()> {
@@ -151,11 +144,6 @@ fn give(session: &Session, task: &Task, asked: &OpenQuestion, answer: &Answer) -
 
 /// What an agent asks in TASK.md or asked in its phase, or what its task is stuck with: shown first, and answered if there are words.
 fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &str) -> Result<()> {
-    #[derive(Serialize)]
-    struct Asked<'a> {
-        task: &'a Task,
-        questions: [&'a str; 1],
-    }
     let label = view.task.label();
     let shown = match asked {
         _ if is_help_wanted(&view.task) => {
@@ -198,9 +186,9 @@ fn clarification(session: &Session, args: &AnswerArgs, view: &TaskView, asked: &
             None => return Ok(()),
         }
     } else {
-        let view = Asked {
+        let view = Questions {
             task: &view.task,
-            questions: [asked],
+            questions: &[asked],
         };
         let how = command(&Action::answer_in_words(view.task.name()));
         return session.finish(view, || format!("{shown}answer: {how}\n"));

@@ -9,10 +9,9 @@ use crate::ui::{clean, clean_block};
 use clap::Args;
 use orange_core::merge::{Strategy, strategy};
 use orange_core::naming::counted;
-use orange_core::task::Task;
-use orange_engine::verbs::merge::{self, MergePlan, MergeWish, Merged};
+use orange_engine::verbs::merge::{self, MergePlan, MergeWish};
+use orange_engine::views::Merged;
 use orange_engine::{Result, err};
-use serde::Serialize;
 use std::fmt::Write as _;
 
 /// Merge a task's work into its target, and end the task
@@ -73,11 +72,7 @@ pub(crate) fn run(session: &Session, args: &MergeArgs) -> Result<()> {
         }
     }
     let merged = merge::merge(&session.call, place, &wish)?;
-    let result = MergeResult {
-        task: &merged.done.task,
-        merged: &merged,
-    };
-    session.finish(result, || to_text(&merged))?;
+    session.finish(merged.view(), || to_text(&merged))?;
     super::update::failure(&merged.done.task, &merged.done.failed())
 }
 
@@ -129,10 +124,4 @@ fn to_text(merged: &Merged) -> String {
         let _ = writeln!(text, "  your checkout {} is at it now", clean(&path));
     }
     text
-}
-
-#[derive(Serialize)]
-struct MergeResult<'a> {
-    task: &'a Task,
-    merged: &'a Merged,
 }

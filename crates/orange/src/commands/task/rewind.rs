@@ -10,8 +10,7 @@ use orange_core::workflow::Trigger;
 use orange_engine::Result;
 use orange_engine::git::short;
 use orange_engine::verbs::phased::rewind::{RewindWish, Rewound, rewind};
-use orange_engine::views::TaskResult;
-use serde::Serialize;
+use orange_engine::views::{RewindResult, TaskResult};
 use std::fmt::Write;
 
 /// Go back to a phase: it and those after it begin again
@@ -44,22 +43,13 @@ pub(crate) fn run(session: &Session, args: &RewindArgs) -> Result<()> {
     let done = rewind(&session.call, place, &wish)?;
     let task = &done.done.task;
     let message = format!("{}: goes back to {}", task.label(), args.to);
-    let result = Told {
+    let result = RewindResult {
         result: TaskResult::new(task, &message),
         phase: &args.to,
         commit: done.commit.as_deref(),
         rescue: done.rescue.as_deref(),
     };
     session.finish(result, || rewound(&message, &done))
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    #[serde(flatten)]
-    result: TaskResult<'a>,
-    phase: &'a str,
-    commit: Option<&'a str>,
-    rescue: Option<&'a str>,
 }
 
 fn rewound(message: &str, done: &Rewound) -> String {

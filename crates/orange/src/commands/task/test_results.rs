@@ -7,13 +7,11 @@ use crate::ui::{KeyValues, Palette, Style, ago, clean};
 use clap::{Args, Subcommand};
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_core::task::Task;
-use orange_core::work::test_results::{Figures, TestReport, first_line, in_full};
+use orange_core::work::test_results::{TestReport, first_line, in_full};
 use orange_engine::Result;
 use orange_engine::verbs::test_results::{self, Imported};
 use orange_engine::views::TestResultsDetail;
-use orange_engine::views::test_results as views;
-use serde::Serialize;
+use orange_engine::views::test_results::{self as views, ImportView};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -67,20 +65,12 @@ pub(crate) fn run(session: &Session, command: &TestResultsCommand) -> Result<()>
     }
 }
 
-#[derive(Serialize)]
-struct Outcome<'a> {
-    task: &'a Task,
-    message: &'a str,
-    test_results: &'a Figures,
-    missing_files: usize,
-}
-
 fn import(session: &Session, args: &ImportArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let done = test_results::import(&session.call, place, &args.path)?;
     let task = &done.committed.task;
     let message = format!("{}: {}", task.label(), done.figures.words());
-    let outcome = Outcome {
+    let outcome = ImportView {
         task,
         message: &message,
         test_results: &done.figures,

@@ -11,10 +11,11 @@ use crate::ui::{Cell, Column, Extent, Palette, Style, Table, time_of_day};
 use clap::Args;
 use orange_core::task::Task;
 use orange_core::{Action, text};
-use orange_engine::views::transcripts::{self, Follower, News, Transcript, Wanted};
+use orange_engine::views::transcripts::{
+    self, Follower, News, Transcript, TranscriptPiece, Wanted,
+};
 use orange_engine::{Result, err};
 use safe::Safe;
-use serde::Serialize;
 use std::time::Duration;
 
 /// How often the files are looked at.
@@ -115,12 +116,6 @@ fn json_text(text: &str) -> String {
     crate::ui::escaped_controls(inner.unwrap_or_default()).into_owned()
 }
 
-#[derive(Serialize)]
-struct Piece<'a> {
-    transcript: &'a str,
-    text: &'a str,
-}
-
 fn follow(session: &Session, mut follower: Follower<'_>) -> Result<()> {
     let signals = Signals::watch();
     if !follower.is_at_work() {
@@ -136,7 +131,7 @@ fn follow(session: &Session, mut follower: Follower<'_>) -> Result<()> {
     let show = |name: &str, text: &str| {
         if json {
             text.is_empty()
-                || output::print_json(&Piece {
+                || output::print_json(&TranscriptPiece {
                     transcript: name,
                     text,
                 })
