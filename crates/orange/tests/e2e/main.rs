@@ -76,6 +76,7 @@ mod harness_names;
 mod help;
 mod hidden_changes;
 mod home_modes;
+mod json_views;
 mod keys;
 mod leaving;
 mod lifecycle;
