@@ -7,7 +7,7 @@ use crate::scratch::Scratch;
 use crate::{Result, note};
 use jiff::Timestamp;
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Execution, Iteration, Outcome};
+use orange_core::work::execution::{Execution, Iteration, IterationOutcome};
 use orange_engine::database::Database;
 use std::io::Write;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn turn(number: u32) -> Iteration {
         session: Some("conversation".into()),
         started_at: at,
         ended_at: Some(at),
-        outcome: Some(Outcome::Continue),
+        outcome: Some(IterationOutcome::Continue),
         usage: Usage {
             input: 1_000,
             output: 500,

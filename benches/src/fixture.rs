@@ -8,7 +8,7 @@ use orange_core::Timestamp;
 use orange_core::history::payload::TaskCreated;
 use orange_core::history::{Event, EventType};
 use orange_core::id::{ID_ALPHABET, ID_LENGTH, Key};
-use orange_core::machine::{self, Facts, Move, Situation, Slots};
+use orange_core::machine::{self, Facts, Move, PoolSlots, Situation};
 use orange_core::task::{Field, FieldMap, Status, Task, WorkflowName};
 use orange_core::task_file::TaskFile;
 use orange_core::workflow::{Actor, Workflow};
@@ -205,7 +205,7 @@ fn history_of(number: usize, body: &str, live: bool) -> Result<(Task, Vec<Event>
         }
     }
     let facts = Facts {
-        slots: Slots {
+        slots: PoolSlots {
             size: 2,
             holders: Vec::new(),
         },

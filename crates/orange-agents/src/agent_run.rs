@@ -9,10 +9,10 @@ pub mod fence;
 use crate::errand;
 use crate::error::{IoContext, Result, err, plain};
 use crate::git::REAL_OBJECTS;
-use crate::git::calls::Call;
+use crate::git::calls::GitCall;
 use crate::git::site::Behalf;
 use crate::harness::environment;
-use crate::harness::watch::{self, Queue, Watched};
+use crate::harness::watch::{self, MessageQueue, Watched};
 use crate::runs::{self, Due, DueFor, Ended, ProcessId, RunFolder, RunSpec, Started};
 use crate::screen_tail::screen_tail;
 use crate::tmux::Tmux;
@@ -93,7 +93,7 @@ pub fn run(mut this: AgentRun) -> Result<Option<Command>> {
     let mut alarms = Alarms::install()?;
     begin(&folder)?;
     let site = Behalf::new(&this.home, |_| {}).at(&spec.worktree);
-    let at_work = Call::begin(&site, &format!("{} of {}", spec.role, spec.task));
+    let at_work = GitCall::begin(&site, &format!("{} of {}", spec.role, spec.task));
     let mut ended = if folder.is_to_stop() {
         ended("stopped by orange before it began".into(), None, true)
     } else {
@@ -173,7 +173,7 @@ fn live(
     folder: &RunFolder,
     spec: &RunSpec,
     alarms: &mut Alarms,
-    at_work: Option<&Call>,
+    at_work: Option<&GitCall>,
 ) -> Ended {
     let pid = match start(this, folder, spec) {
         Ok(pid) => pid,
@@ -192,7 +192,7 @@ fn live(
         pid,
         environment: &this.environment,
     });
-    let nothing_waits = Queue::default();
+    let nothing_waits = MessageQueue::default();
     let mut told_late = false;
     let mut wait = SHORT;
     let end = loop {

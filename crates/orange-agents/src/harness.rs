@@ -21,7 +21,7 @@ pub mod words;
 
 use crate::error::{Error, IoContext, Result, err};
 use crate::runs::Conversation;
-pub use kind::{Adapter, Facts, Kind};
+pub use kind::{Adapter, HarnessFacts, HarnessKind};
 use model::ModelChoice;
 use orange_core::config::{Config, CustomHarness, HarnessChange, Permissions, SIM};
 pub use orange_core::config::{NONE, REVIEWER};

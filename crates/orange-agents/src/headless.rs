@@ -18,13 +18,13 @@ use crate::harness::{self, Harness};
 use crate::runs::Conversation;
 pub use failure::{FailureKind, kind_of_status, kind_of_word};
 use heard::Ears;
-pub use heard::{Heard, Listener, Said, tool_use, usage_of};
+pub use heard::{AgentOutput, Heard, Listener, tool_use, usage_of};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use orange_core::work::plan::McpServer;
 use orange_core::workflow::Role;
 use orange_core::{Action, Parameter, Timestamp, text};
-use process::{EndedBy, Limits, Mark, Piece};
+use process::{EndedBy, OutputPiece, ProcessMark, TurnLimits};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ const MARK: &str = "ORANGE_HEADLESS_ID";
 
 /// What is asked of an agent.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct TurnRequest {
     pub harness: String,
     /// Where it works.
     pub folder: PathBuf,
@@ -128,7 +128,7 @@ pub struct Turn {
 }
 
 /// How a harness is started without a terminal, and how its output is understood.
-pub struct Way {
+pub struct HeadlessStart {
     pub arguments: Vec<String>,
     pub environment: BTreeMap<String, String>,
     /// Variables that a turn of a task does not get.
@@ -148,7 +148,7 @@ pub type Hear = fn(&mut Heard, &Value, &mut Listener<'_>);
 
 pub type Aside = fn(&[u8]) -> Option<Value>;
 
-impl Request {
+impl TurnRequest {
     /// The conversation that this turn goes on with or begins, by its name.
     pub fn conversation(&self) -> Conversation {
         match (&self.resume, &self.extras.begin) {
@@ -181,7 +181,7 @@ impl TurnOf {
 }
 
 /// Refuses what no agent can be asked.
-pub fn check(request: &Request) -> Result<()> {
+pub fn check(request: &TurnRequest) -> Result<()> {
     if request.prompt.trim().is_empty() {
         return Err(err!(Usage, "the prompt is empty").hint("say what to do"));
     }
@@ -196,7 +196,7 @@ pub fn check(request: &Request) -> Result<()> {
 pub fn take_turn(
     harness: &Harness,
     program: &Path,
-    request: &Request,
+    request: &TurnRequest,
     world: &Probe<'_>,
     stop: &AtomicBool,
 ) -> Result<Turn> {
@@ -209,7 +209,7 @@ pub fn take_turn(
 pub fn listen_to_turn(
     harness: &Harness,
     program: &Path,
-    request: &Request,
+    request: &TurnRequest,
     world: &Probe<'_>,
     stop: &dyn Fn() -> bool,
     listener: &mut Listener<'_>,
@@ -220,19 +220,19 @@ pub fn listen_to_turn(
         .ok_or_else(|| cannot(&harness.name))??;
     let cannot_write = |error| Error::io("write", world.home, &error);
     let command = command(harness, program, request, &way, world).map_err(cannot_write)?;
-    let limits = Limits {
+    let limits = TurnLimits {
         timeout: request.timeout,
         idle: request.extras.idle_timeout,
     };
-    let mark = Mark {
+    let mark = ProcessMark {
         variable: MARK,
         value: &uuid::Uuid::new_v4().to_string(),
     };
     let words = harness.adapter.as_words(&request.prompt);
     let mut ears = Ears::new(&way, listener);
-    let mut hear = |piece: Piece| match piece {
-        Piece::Output(bytes) => ears.output(&bytes),
-        Piece::Complaint(bytes) => ears.complaint(&bytes),
+    let mut hear = |piece: OutputPiece| match piece {
+        OutputPiece::Output(bytes) => ears.output(&bytes),
+        OutputPiece::Complaint(bytes) => ears.complaint(&bytes),
     };
     let (status, ended_by) = process::run(command, words, &limits, &mark, stop, &mut hear)
         .map_err(|error| not_started(&harness.name, program, &error))?;
@@ -245,8 +245,8 @@ pub fn listen_to_turn(
 fn command(
     harness: &Harness,
     program: &Path,
-    request: &Request,
-    way: &Way,
+    request: &TurnRequest,
+    way: &HeadlessStart,
     world: &Probe<'_>,
 ) -> std::io::Result<Command> {
     let of = request.extras.turn_of.as_ref();
@@ -321,8 +321,8 @@ fn not_started(name: &str, program: &Path, error: &std::io::Error) -> Error {
 
 fn turn(
     harness: &Harness,
-    request: &Request,
-    way: &Way,
+    request: &TurnRequest,
+    way: &HeadlessStart,
     heard: Heard,
     exit: Option<i32>,
     ended_by: EndedBy,
@@ -382,7 +382,7 @@ fn turn(
 }
 
 /// Why it was ended, where it did not end by itself.
-fn ended_for(ended_by: EndedBy, request: &Request) -> Option<(FailureKind, String)> {
+fn ended_for(ended_by: EndedBy, request: &TurnRequest) -> Option<(FailureKind, String)> {
     let was_ended = |time: Duration| format!("longer than {} and was ended", span(time));
     Some(match ended_by {
         EndedBy::Itself => return None,

@@ -13,7 +13,7 @@ pub const RECORD: &str = ".home.json";
 
 /// What the file says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
+pub struct HomeRecord {
     /// Random. A copy has the same one.
     pub id: String,
     /// Where the home was when this was written, without links.
@@ -25,7 +25,7 @@ pub struct Record {
     pub former: Vec<PathBuf>,
 }
 
-pub fn read(home: &Path) -> Option<Record> {
+pub fn read(home: &Path) -> Option<HomeRecord> {
     serde_json::from_slice(&fs::read(home.join(RECORD)).ok()?).ok()
 }
 

@@ -33,7 +33,7 @@ choice! {
 
 /// What an agent asks for. Paths inside the worktree are relative to it, so that they hold in another slot; others are absolute.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub enum PermissionRequest {
     Command {
         command: String,
         /// The folder in the worktree where it runs; empty: the worktree itself.
@@ -55,7 +55,7 @@ pub struct AllowRule {
     pub tool: String,
     pub kind: RuleKind,
     pub pattern: String,
-    /// Where a command runs, as in [`Request`].
+    /// Where a command runs, as in [`PermissionRequest`].
     pub folder: String,
 }
 
@@ -64,13 +64,17 @@ const LONGEST: usize = 4096;
 
 impl AllowRule {
     /// The rule that allows this request and no other.
-    pub fn exact(harness: &str, tool: &str, request: &Request) -> Result<AllowRule, String> {
+    pub fn exact(
+        harness: &str,
+        tool: &str,
+        request: &PermissionRequest,
+    ) -> Result<AllowRule, String> {
         let (kind, pattern, folder) = match request {
-            Request::Command { command, folder } => {
+            PermissionRequest::Command { command, folder } => {
                 (RuleKind::Command, command.clone(), folder.as_str())
             }
-            Request::File { path } => (RuleKind::File, path.clone(), ""),
-            Request::Input { input } => (RuleKind::Input, input.to_string(), ""),
+            PermissionRequest::File { path } => (RuleKind::File, path.clone(), ""),
+            PermissionRequest::Input { input } => (RuleKind::Input, input.to_string(), ""),
         };
         let rule = AllowRule::new(harness, tool, kind, pattern, folder);
         if rule.pattern.len() > LONGEST {
@@ -86,20 +90,20 @@ impl AllowRule {
     pub fn matching(
         harness: &str,
         tool: &str,
-        request: &Request,
+        request: &PermissionRequest,
         pattern: &str,
     ) -> Result<AllowRule, String> {
         let rule = match request {
-            Request::Command { folder, .. } => {
+            PermissionRequest::Command { folder, .. } => {
                 let words = command::prefix_of(pattern)?;
                 let kind = RuleKind::CommandPrefix;
                 AllowRule::new(harness, tool, kind, words.join(" "), folder)
             }
-            Request::File { .. } => {
+            PermissionRequest::File { .. } => {
                 let folder = folder_of(pattern)?;
                 AllowRule::new(harness, tool, RuleKind::Folder, folder, "")
             }
-            Request::Input { .. } => {
+            PermissionRequest::Input { .. } => {
                 return Err("a pattern can be given for commands and for files".to_owned());
             }
         };
@@ -120,23 +124,23 @@ impl AllowRule {
         }
     }
 
-    pub fn allows(&self, harness: &str, tool: &str, request: &Request) -> bool {
+    pub fn allows(&self, harness: &str, tool: &str, request: &PermissionRequest) -> bool {
         self.harness == harness && self.tool == tool && self.allows_request(request)
     }
 
-    fn allows_request(&self, request: &Request) -> bool {
+    fn allows_request(&self, request: &PermissionRequest) -> bool {
         match (self.kind, request) {
-            (RuleKind::Command, Request::Command { command, folder }) => {
+            (RuleKind::Command, PermissionRequest::Command { command, folder }) => {
                 self.pattern == *command && self.folder == *folder
             }
-            (RuleKind::CommandPrefix, Request::Command { command, folder }) => {
+            (RuleKind::CommandPrefix, PermissionRequest::Command { command, folder }) => {
                 self.folder == *folder && begins_with(command, &self.pattern)
             }
-            (RuleKind::File, Request::File { path }) => {
+            (RuleKind::File, PermissionRequest::File { path }) => {
                 is_plain_path(path) && self.pattern == *path
             }
-            (RuleKind::Folder, Request::File { path }) => is_below(path, &self.pattern),
-            (RuleKind::Input, Request::Input { input }) => {
+            (RuleKind::Folder, PermissionRequest::File { path }) => is_below(path, &self.pattern),
+            (RuleKind::Input, PermissionRequest::Input { input }) => {
                 serde_json::from_str::<Value>(&self.pattern).is_ok_and(|known| known == *input)
             }
             _ => false,
@@ -144,9 +148,9 @@ impl AllowRule {
     }
 
     /// Why a pattern does not fit what is asked.
-    fn mismatch(&self, request: &Request) -> String {
+    fn mismatch(&self, request: &PermissionRequest) -> String {
         match request {
-            Request::Command { command, .. } if plain_words(command).is_none() => {
+            PermissionRequest::Command { command, .. } if plain_words(command).is_none() => {
                 "a pattern never allows shell operators, expansions or line breaks, and what is asked has some".to_owned()
             }
             _ => "the pattern does not fit what is asked".to_owned(),

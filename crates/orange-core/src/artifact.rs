@@ -26,7 +26,7 @@ pub struct Section {
 
 /// All level-two sections of `body`, in order.
 pub fn sections(body: &str) -> Vec<Section> {
-    sections_of(&Outline::of(body), body)
+    sections_of(&BodyOutline::of(body), body)
 }
 
 /// The section called exactly `name`; the last one wins, because agents append.
@@ -34,7 +34,7 @@ pub fn section(body: &str, name: &str) -> Option<Section> {
     sections(body).into_iter().rfind(|s| s.name == name)
 }
 
-pub(crate) fn sections_of(outline: &Outline, body: &str) -> Vec<Section> {
+pub(crate) fn sections_of(outline: &BodyOutline, body: &str) -> Vec<Section> {
     let mut found = Vec::new();
     let mut end = body.len();
     for heading in outline.headings.iter().rev().filter(|h| h.level <= 2) {
@@ -53,7 +53,7 @@ pub(crate) fn sections_of(outline: &Outline, body: &str) -> Vec<Section> {
 
 /// What one pass of the parser says about a body.
 #[derive(Default)]
-pub(crate) struct Outline {
+pub(crate) struct BodyOutline {
     /// Top-level headings of every level, in order.
     headings: Vec<Heading>,
     /// Text that is not what the author says: fences (blanked) and code spans (filled), in order.
@@ -84,7 +84,7 @@ enum RawBlock {
     Html(usize),
 }
 
-impl Outline {
+impl BodyOutline {
     pub(crate) fn of(body: &str) -> Self {
         let mut outline = Self::default();
         let mut heading: Option<Heading> = None;

@@ -11,8 +11,8 @@ pub fn merge_bodies(base: &str, ours: &str, theirs: &str) -> Option<String> {
         return Some(theirs.to_owned());
     }
     let (base, ours, theirs) = (lines(base), lines(ours), lines(theirs));
-    let our_change = Change::between(&base, &ours);
-    let their_change = Change::between(&base, &theirs);
+    let our_change = LineChange::between(&base, &ours);
+    let their_change = LineChange::between(&base, &theirs);
     let changes = if their_change.end <= our_change.start {
         [their_change, our_change]
     } else if our_change.end <= their_change.start {
@@ -54,20 +54,20 @@ fn on_a_new_line(mut text: String, more: &str) -> String {
 }
 
 /// Lines of the base that a text has others for: from the first that differs to the last.
-struct Change<'t> {
+struct LineChange<'t> {
     start: usize,
     end: usize,
     with: Vec<&'t str>,
 }
 
-impl<'t> Change<'t> {
-    fn between(base: &[&str], text: &[&'t str]) -> Change<'t> {
+impl<'t> LineChange<'t> {
+    fn between(base: &[&str], text: &[&'t str]) -> LineChange<'t> {
         let same = |(one, other): &(&&str, &&str)| one == other;
         let start = base.iter().zip(text).take_while(same).count();
         let (base_rest, text_rest) = (&base[start..], &text[start..]);
         let ends = base_rest.iter().rev().zip(text_rest.iter().rev());
         let after = ends.take_while(same).count();
-        Change {
+        LineChange {
             start,
             end: base.len() - after,
             with: text[start..text.len() - after].to_vec(),

@@ -49,7 +49,7 @@ macro_rules! choice {
         }
 
         impl $crate::task::FieldValue for $name {
-            const SHAPE: $crate::task::Shape = $crate::task::Shape::Text;
+            const SHAPE: $crate::task::ValueShape = $crate::task::ValueShape::Text;
             fn read_text(text: Option<&str>) -> std::result::Result<Self, String> {
                 let word = text.unwrap_or_default().parse();
                 word.map_err(|error: $crate::choice::NotAllowed| error.to_string())

@@ -27,15 +27,15 @@ pub use agents::{
     check_model, no_harness,
 };
 pub use aliases::Alias;
-pub use edit::{EditError, edited};
+pub use edit::{ConfigEditError, edited};
 pub use gates::GatesConfig;
 pub use harnesses::{HARNESSES, NONE, REVIEWER, SIM};
-pub use layer::{Layer, ReadAs, Rejected, Said, about};
+pub use layer::{Layer, ReadAs, Rejected, SaidSetting, about};
 pub use mistake::{ConfigError, Mistake};
 pub use plans::server_in_words;
 pub use reference::{reference, template};
 pub use schema::schema;
-pub use setting::{Kind, Repository, Setting};
+pub use setting::{RepositoryWord, Setting, SettingKind};
 use std::time::Duration;
 pub use table::{
     AgentsConfig, BudgetConfig, Config, PhasesConfig, TasksConfig, WeightsConfig, WorkspaceConfig,
@@ -124,7 +124,7 @@ impl Config {
         };
         let node = setting.node(value);
         let outcome = node.and_then(|node| (setting.set)(self, key, &node));
-        if outcome.is_ok() && setting.repository == Repository::Stricter {
+        if outcome.is_ok() && setting.repository == RepositoryWord::Stricter {
             self.gates.lift_demand(key);
         }
         outcome.map_err(|problem| about(key, &problem))
@@ -133,7 +133,7 @@ impl Config {
     /// That a harness is named which there is not, by a setting from outside the files. Known only when all is put
     /// together: the harness may be one of the user's own.
     pub fn unknown_harness(&self, key: &str, value: &str) -> Option<String> {
-        let setting = Setting::of(key).filter(|setting| setting.kind == Kind::Harness);
+        let setting = Setting::of(key).filter(|setting| setting.kind == SettingKind::Harness);
         let own = self.harnesses.keys().map(String::as_str);
         let problem = setting.and_then(|_| no_harness(value.trim(), own))?;
         Some(about(key, &problem))

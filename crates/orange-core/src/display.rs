@@ -14,7 +14,7 @@ const ZERO_WIDTH_JOINER: char = '\u{200D}';
 
 /// Whether line ends and tabs are part of the text or would break the layout.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum TextShape {
     Line,
     Block,
 }
@@ -36,12 +36,12 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     if is_printable_ascii(text) {
         return Cow::Borrowed(text);
     }
-    sanitize(text, Shape::Line)
+    sanitize(text, TextShape::Line)
 }
 
 /// Like [`clean`], for text of several lines: line feeds and tabs stay.
 pub fn clean_block(text: &str) -> Cow<'_, str> {
-    sanitize(text, Shape::Block)
+    sanitize(text, TextShape::Block)
 }
 
 /// Whether every byte is a visible ASCII character or a blank.
@@ -52,7 +52,7 @@ fn is_printable_ascii(text: &str) -> bool {
         .fold(true, |ok, byte| ok & (byte.wrapping_sub(b' ') < 0x5F))
 }
 
-fn sanitize(text: &str, shape: Shape) -> Cow<'_, str> {
+fn sanitize(text: &str, shape: TextShape) -> Cow<'_, str> {
     let unsafe_at = |&(at, c): &(usize, char)| shown(text, at, c, shape) != c;
     let Some((first, _)) = text.char_indices().find(unsafe_at) else {
         return Cow::Borrowed(text);
@@ -70,10 +70,10 @@ fn sanitize(text: &str, shape: Shape) -> Cow<'_, str> {
 }
 
 /// What to show for the character `c` at the offset `at` of `text`; `c` itself if it is harmless.
-fn shown(text: &str, at: usize, c: char, shape: Shape) -> char {
+fn shown(text: &str, at: usize, c: char, shape: TextShape) -> char {
     match c {
         ' '..='~' => c,
-        '\n' | '\t' if shape == Shape::Block => c,
+        '\n' | '\t' if shape == TextShape::Block => c,
         '\n' => '⏎',
         '\0'..='\u{1F}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(REPLACEMENT),
         '\u{7F}' => '␡',

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::artifact::{Outline, Section, lines, section, sections_of, slice};
+use crate::artifact::{BodyOutline, Section, lines, section, sections_of, slice};
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -59,7 +59,7 @@ impl Gate {
 
     /// Says whether `body` passes, and if not, what is wrong.
     pub fn check(self, body: &str) -> Result<(), GateProblem> {
-        let outline = Outline::of(body);
+        let outline = BodyOutline::of(body);
         let section = sections_of(&outline, body)
             .into_iter()
             .rfind(|s| s.name == self.section())
@@ -252,7 +252,7 @@ fn plain_paragraph(line: &str) -> Option<String> {
 /// Whether one of `fields` has text: on its own line, or on the lines below it up to the next field
 /// or heading, which is how people write a list under `DONE:`.
 fn has_filled_field(
-    outline: &Outline,
+    outline: &BodyOutline,
     body: &str,
     content: &Range<usize>,
     fields: &[&str],

@@ -19,7 +19,7 @@ macro_rules! keys {
             action: KeyAction::$action,
             name: $name,
             key: $key,
-            group: Group::$group,
+            group: KeyGroup::$group,
             label: $label,
             about: $about,
         }),*];
@@ -34,7 +34,7 @@ pub struct KeyRow {
     pub name: &'static str,
     /// One character, or the name of a key: `Enter`, `Tab`, `Esc`, `space`.
     pub key: &'static str,
-    pub group: Group,
+    pub group: KeyGroup,
     /// For the footer.
     pub label: &'static str,
     /// For the help.
@@ -43,22 +43,27 @@ pub struct KeyRow {
 
 /// The parts of the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Group {
+pub enum KeyGroup {
     Decide,
     Work,
     Go,
     End,
 }
 
-impl Group {
-    pub const ALL: [Group; 4] = [Group::Decide, Group::Work, Group::Go, Group::End];
+impl KeyGroup {
+    pub const ALL: [KeyGroup; 4] = [
+        KeyGroup::Decide,
+        KeyGroup::Work,
+        KeyGroup::Go,
+        KeyGroup::End,
+    ];
 
     pub fn title(self) -> &'static str {
         match self {
-            Group::Decide => "decide",
-            Group::Work => "work",
-            Group::Go => "go",
-            Group::End => "end",
+            KeyGroup::Decide => "decide",
+            KeyGroup::Work => "work",
+            KeyGroup::Go => "go",
+            KeyGroup::End => "end",
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::history::payload::{StatusMoved, TaskCreated};
 use crate::history::{Event, EventType};
 use crate::task::{BadValue, Field, FieldMap, Status, Task};
 use crate::workflow::{
-    Actor, By, Condition, Hook, Intent, Kind, Transition, Trigger, Workflow, hooks_for, info_for,
+    Actor, By, Condition, Hook, Intent, StatusKind, Transition, Trigger, Workflow, hooks_for,
+    info_for,
 };
 use hooks::with_hooks;
 pub use hooks::{finish_transition, over_at_once, without_verdict};
@@ -34,7 +35,7 @@ pub struct Facts {
     pub blockers: Vec<Linked>,
     pub children: Vec<Linked>,
     /// Who holds the project's slots, and how many there are.
-    pub slots: Slots,
+    pub slots: PoolSlots,
     /// Err says what was looked for and not found.
     pub merged: Option<Result<String, String>>,
     /// Err names what is not committed.
@@ -51,7 +52,7 @@ pub struct Facts {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Slots {
+pub struct PoolSlots {
     pub size: u32,
     pub holders: Vec<String>,
 }
@@ -283,9 +284,11 @@ pub fn meets(condition: Condition, situation: Situation<'_>) -> Result<(), Strin
             demand(over(&facts.blockers).is_err(), "its dependencies are over")
         }
         Condition::SlotFree => match &facts.slots {
-            Slots { size, holders } if holders.len() < *size as usize => Ok(()),
-            Slots { size: 0, .. } => Err("the project has no slots (its pool size is 0)".into()),
-            Slots { size, holders } => {
+            PoolSlots { size, holders } if holders.len() < *size as usize => Ok(()),
+            PoolSlots { size: 0, .. } => {
+                Err("the project has no slots (its pool size is 0)".into())
+            }
+            PoolSlots { size, holders } => {
                 let holders = holders.join(", ");
                 Err(format!("all {size} slots are taken, by {holders}"))
             }
@@ -379,7 +382,7 @@ fn decision(row: &Transition, situation: Situation<'_>, actor: Actor) -> Decisio
     let is_queued = situation.task.queued_at.is_some();
     let stays_queued = match row.asks {
         Some(asks) => asks,
-        None => is_queued && info_for(row.to, row.to_reason).kind == Kind::Waiting,
+        None => is_queued && info_for(row.to, row.to_reason).kind == StatusKind::Waiting,
     };
     if is_queued && !stays_queued {
         event.set(Field::QueuedAt, Value::Null);

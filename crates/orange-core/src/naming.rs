@@ -138,15 +138,17 @@ pub fn branch_from_template<'t>(
     let mut left_out = false;
     for part in parts(template)? {
         let value = match part {
-            Part::Literal(text) => {
+            BranchPart::Literal(text) => {
                 branch.push_str(text);
                 continue;
             }
-            Part::Variable("key") => key,
-            Part::Variable("slug") => slug,
-            Part::Variable("id") => id,
-            Part::Variable("project") => project,
-            Part::Variable(name) => return Err(TemplateError::UnknownVariable { name, template }),
+            BranchPart::Variable("key") => key,
+            BranchPart::Variable("slug") => slug,
+            BranchPart::Variable("id") => id,
+            BranchPart::Variable("project") => project,
+            BranchPart::Variable(name) => {
+                return Err(TemplateError::UnknownVariable { name, template });
+            }
         };
         if value.is_empty() {
             left_out = true;
@@ -191,12 +193,12 @@ fn tidy(branch: &str) -> String {
         .join("/")
 }
 
-enum Part<'a> {
+enum BranchPart<'a> {
     Literal(&'a str),
     Variable(&'a str),
 }
 
-fn parts(template: &str) -> Result<Vec<Part<'_>>, TemplateError<'_>> {
+fn parts(template: &str) -> Result<Vec<BranchPart<'_>>, TemplateError<'_>> {
     let unbalanced = |brace| TemplateError::UnbalancedBrace { brace, template };
     let mut parts = Vec::new();
     let mut rest = template;
@@ -208,13 +210,13 @@ fn parts(template: &str) -> Result<Vec<Part<'_>>, TemplateError<'_>> {
         if literal.contains('}') {
             return Err(unbalanced('}'));
         }
-        parts.push(Part::Literal(literal));
+        parts.push(BranchPart::Literal(literal));
         let Some(after) = variable else { break };
         let (name, after) = after.split_once('}').ok_or_else(|| unbalanced('{'))?;
         if name.contains('{') {
             return Err(unbalanced('{'));
         }
-        parts.push(Part::Variable(name));
+        parts.push(BranchPart::Variable(name));
         rest = after;
     }
     Ok(parts)

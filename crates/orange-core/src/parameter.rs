@@ -2,7 +2,7 @@
 //! option of a command line, or as the label of a field.
 
 use crate::choice;
-use crate::text::Part;
+use crate::text::TextPart;
 
 choice! {
     /// One parameter of the verb at hand. A row is its name.
@@ -36,8 +36,8 @@ choice! {
 
 impl Parameter {
     /// It, with what is to be given.
-    pub fn given(self, value: impl Into<String>) -> Part {
-        Part::Parameter {
+    pub fn given(self, value: impl Into<String>) -> TextPart {
+        TextPart::Parameter {
             parameter: self,
             value: Some(value.into()),
         }

@@ -10,7 +10,7 @@ use crate::history::{
     AppendSection, ArchiveSection, Event, EventType, HIGHEST_REVISION, History, Payload,
 };
 use crate::machine::{self, number};
-use crate::task::{BadValue, Field, Guard, Shape, Status, Task, WorkflowName};
+use crate::task::{BadValue, Field, Guard, Status, Task, ValueShape, WorkflowName};
 use crate::task_file::{Damage, TaskFile};
 use crate::workflow::Workflow;
 use crate::workflow::interactive::former_status;
@@ -23,7 +23,7 @@ use std::cmp::Ordering;
 
 /// What is known of a task's folder besides its two files.
 #[derive(Clone, Copy)]
-pub struct Folder<'a> {
+pub struct TaskFolder<'a> {
     /// Relative to the project's folder; older homes nest by branch.
     pub name: &'a str,
     pub project: &'a str,
@@ -104,13 +104,13 @@ impl Reconciled {
 
 /// A field of the file that cannot be used, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Problem {
+struct FieldProblem {
     line: usize,
     error: BadValue,
 }
 
-impl From<Problem> for Broken {
-    fn from(Problem { line, error }: Problem) -> Broken {
+impl From<FieldProblem> for Broken {
+    fn from(FieldProblem { line, error }: FieldProblem) -> Broken {
         Broken::Value {
             line,
             problem: error,
@@ -122,7 +122,7 @@ impl From<Problem> for Broken {
 pub fn reconcile(
     file: Result<&TaskFile, Broken>,
     history: &History,
-    folder: Folder<'_>,
+    folder: TaskFolder<'_>,
     now: Timestamp,
     refuse: &mut dyn FnMut(Field, &Task) -> Option<String>,
 ) -> Result<Reconciled, Broken> {
@@ -181,7 +181,7 @@ fn believed(revision: u64) -> u64 {
 /// A task without an event of ours: it comes from elsewhere, or its journal is lost.
 fn adopt(
     file: &TaskFile,
-    folder: Folder<'_>,
+    folder: TaskFolder<'_>,
     had_journal: bool,
     now: Timestamp,
 ) -> Result<Reconciled, Broken> {
@@ -227,7 +227,7 @@ fn adoption(task: &Task, now: Timestamp) -> Event {
 }
 
 /// What older programs left out.
-fn fill_adopted(task: &mut Task, file: &TaskFile, folder: Folder<'_>) {
+fn fill_adopted(task: &mut Task, file: &TaskFile, folder: TaskFolder<'_>) {
     if file.get(Field::Summary.name()).is_none() {
         let first = file
             .body()
@@ -313,7 +313,7 @@ fn whole(event: Event, unadopted: bool) -> Result<Reconciled, Broken> {
 fn merge(
     file: &TaskFile,
     found: &Task,
-    problems: &[Problem],
+    problems: &[FieldProblem],
     own: &[Event],
     latest: Task,
     now: Timestamp,
@@ -325,7 +325,7 @@ fn merge(
         latest.clone()
     };
     let bad = |field: Field| problems.iter().find(|problem| problem.error.field == field);
-    let unusable = |problem: &&Problem| problem.error.field.is_editable(latest.status);
+    let unusable = |problem: &&FieldProblem| problem.error.field.is_editable(latest.status);
     if let Some(problem) = problems.iter().find(unusable).cloned() {
         return Ok(Reconciled {
             broken: Some(problem.into()),
@@ -419,7 +419,7 @@ fn as_written(file: &TaskFile, field: Field) -> Value {
 }
 
 /// Reads every known field of a frontmatter; what cannot be used is reported with its line.
-fn read_fields(file: &TaskFile, project: &str) -> (Task, Vec<Problem>) {
+fn read_fields(file: &TaskFile, project: &str) -> (Task, Vec<FieldProblem>) {
     let mut task = Task::default();
     let mut problems = Vec::new();
     for (name, node, line) in file.entries() {
@@ -431,12 +431,12 @@ fn read_fields(file: &TaskFile, project: &str) -> (Task, Vec<Problem>) {
             value = older_status(value, file);
         }
         if let Err(error) = task.set(field, value) {
-            problems.push(Problem { line, error });
+            problems.push(FieldProblem { line, error });
         }
     }
     if let Some(error) = foreign_status(&task) {
         let line = file.get(Field::Status.name()).map_or(1, |(_, line)| line);
-        problems.push(Problem { line, error });
+        problems.push(FieldProblem { line, error });
     }
     if task.project.is_empty() {
         task.project = project.to_owned();
@@ -478,26 +478,26 @@ fn older_status(value: Value, file: &TaskFile) -> Value {
 }
 
 /// YAML by the field's type: `summary: no` is text, `priority:` is nothing.
-fn node_value(node: &Node, shape: Shape) -> Value {
+fn node_value(node: &Node, shape: ValueShape) -> Value {
     match (shape, node) {
-        (Shape::Text, Node::Scalar { text, plain, .. }) => {
+        (ValueShape::Text, Node::Scalar { text, plain, .. }) => {
             if *plain && matches!(text.as_str(), "" | "~" | "null") {
                 Value::Null
             } else {
                 Value::String(text.clone())
             }
         }
-        (Shape::TextList, Node::Sequence { items, .. }) => items
+        (ValueShape::TextList, Node::Sequence { items, .. }) => items
             .iter()
-            .map(|item| match node_value(item, Shape::Text) {
+            .map(|item| match node_value(item, ValueShape::Text) {
                 Value::Null => Value::String(String::new()),
                 value => value,
             })
             .collect(),
-        (Shape::TextList, Node::Scalar { .. }) => node_value(node, Shape::Text),
-        (Shape::Text, Node::Sequence { .. } | Node::Mapping { .. })
-        | (Shape::TextList, Node::Mapping { .. })
-        | (Shape::Number | Shape::Flag | Shape::Object, _) => node.to_json(),
+        (ValueShape::TextList, Node::Scalar { .. }) => node_value(node, ValueShape::Text),
+        (ValueShape::Text, Node::Sequence { .. } | Node::Mapping { .. })
+        | (ValueShape::TextList, Node::Mapping { .. })
+        | (ValueShape::Number | ValueShape::Flag | ValueShape::Object, _) => node.to_json(),
     }
 }
 

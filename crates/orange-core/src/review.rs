@@ -14,7 +14,7 @@ pub const CONTESTED: &str = "contested";
 
 /// How a reviewer's run ended that is being judged, before its end is journalled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Left<'a> {
+pub struct ReviewerEnd<'a> {
     /// It did not end by itself: a signal, a closed window, a machine that went down.
     pub by_signal: bool,
     /// The mark that its `run-agent` took at the end.
@@ -60,7 +60,7 @@ pub fn problem(
     history: &History,
     mark: Option<&str>,
     by: Option<&str>,
-    left: Option<Left<'_>>,
+    left: Option<ReviewerEnd<'_>>,
 ) -> Option<String> {
     let mark = mark?;
     let run = reviewer(history);
@@ -107,7 +107,7 @@ mod tests {
         History::parse(text.as_bytes())
     }
 
-    fn counts(lines: &[&str], mark: &str, left: Option<Left<'_>>) -> bool {
+    fn counts(lines: &[&str], mark: &str, left: Option<ReviewerEnd<'_>>) -> bool {
         problem(&history(lines), Some(mark), None, left).is_none()
     }
 
@@ -116,7 +116,7 @@ mod tests {
         let running = [HANDED, STARTED];
         assert!(counts(&running, "new", None));
         assert!(!counts(&running, "old", None));
-        let left = |by_signal, mark| Some(Left { by_signal, mark });
+        let left = |by_signal, mark| Some(ReviewerEnd { by_signal, mark });
         assert!(counts(&running, "new", left(false, Some("new"))));
         assert!(counts(&running, "new", left(false, None)));
         assert!(!counts(&running, "new", left(false, Some("other"))));

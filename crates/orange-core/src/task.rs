@@ -7,7 +7,7 @@ use crate::choice;
 use crate::config::Permissions;
 use crate::id::Key;
 use crate::testing::TestingRequirements;
-use crate::workflow::{Kind, StatusInfo, info_for};
+use crate::workflow::{StatusInfo, StatusKind, info_for};
 use crate::yaml;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -54,7 +54,7 @@ choice! {
 
 /// How a field's YAML is to be read: `summary: no` is the text "no", not a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ValueShape {
     Text,
     Number,
     Flag,
@@ -65,7 +65,7 @@ pub enum Shape {
 
 /// A type that can stand in a field: JSON in the journal, YAML in TASK.md.
 pub trait FieldValue: Sized + Serialize {
-    const SHAPE: Shape;
+    const SHAPE: ValueShape;
 
     /// What is text in a file has only `read_text` of its own.
     fn read(value: Value) -> Result<Self, String> {
@@ -79,7 +79,7 @@ pub trait FieldValue: Sized + Serialize {
 }
 
 impl FieldValue for String {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueShape = ValueShape::Text;
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::String(text) => Ok(text),
@@ -91,7 +91,7 @@ impl FieldValue for String {
 }
 
 impl<T: FieldValue> FieldValue for Option<T> {
-    const SHAPE: Shape = T::SHAPE;
+    const SHAPE: ValueShape = T::SHAPE;
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::Null => Ok(None),
@@ -110,7 +110,7 @@ impl<T: FieldValue> FieldValue for Option<T> {
 macro_rules! number_field {
     ($($ty:ty),+) => {$(
         impl FieldValue for $ty {
-            const SHAPE: Shape = Shape::Number;
+            const SHAPE: ValueShape = ValueShape::Number;
             fn read(value: Value) -> Result<Self, String> {
                 let text = match value {
                     Value::Null => return Ok(0),
@@ -129,7 +129,7 @@ macro_rules! number_field {
 number_field!(u32, u64);
 
 impl FieldValue for bool {
-    const SHAPE: Shape = Shape::Flag;
+    const SHAPE: ValueShape = ValueShape::Flag;
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::Bool(flag) => Ok(flag),
@@ -142,7 +142,7 @@ impl FieldValue for bool {
 }
 
 impl FieldValue for Vec<String> {
-    const SHAPE: Shape = Shape::TextList;
+    const SHAPE: ValueShape = ValueShape::TextList;
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::Null => Ok(Vec::new()),
@@ -156,7 +156,7 @@ impl FieldValue for Vec<String> {
 }
 
 impl FieldValue for Map<String, Value> {
-    const SHAPE: Shape = Shape::Object;
+    const SHAPE: ValueShape = ValueShape::Object;
     fn read(value: Value) -> Result<Self, String> {
         match value {
             Value::Null => Ok(Map::new()),
@@ -169,7 +169,7 @@ impl FieldValue for Map<String, Value> {
 }
 
 impl FieldValue for TestingRequirements {
-    const SHAPE: Shape = Shape::Object;
+    const SHAPE: ValueShape = ValueShape::Object;
     fn read(value: Value) -> Result<Self, String> {
         if value.is_null() {
             return Ok(TestingRequirements::default());
@@ -179,7 +179,7 @@ impl FieldValue for TestingRequirements {
 }
 
 impl FieldValue for Timestamp {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueShape = ValueShape::Text;
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let text = text.unwrap_or_default();
         let time = text.parse().ok().or_else(|| start_of_day(text));
@@ -195,7 +195,7 @@ fn start_of_day(text: &str) -> Option<Timestamp> {
 }
 
 impl FieldValue for Key {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueShape = ValueShape::Text;
     fn read_text(text: Option<&str>) -> Result<Self, String> {
         let key = text.unwrap_or_default().parse();
         key.map_err(|error: crate::id::BadKey| error.to_string())
@@ -244,7 +244,7 @@ macro_rules! task_fields {
                 }
             }
 
-            pub const fn shape(self) -> Shape {
+            pub const fn shape(self) -> ValueShape {
                 match self { $(Field::$variant => <$ty as FieldValue>::SHAPE),+ }
             }
         }
@@ -381,7 +381,7 @@ impl Task {
 
     /// An agent, a reviewer or a person has, or had, the task.
     pub fn has_started(&self) -> bool {
-        self.status_info().kind != Kind::Waiting
+        self.status_info().kind != StatusKind::Waiting
     }
 
     /// The branch the work goes to; the caller knows the project's default.

@@ -1,8 +1,8 @@
 //! A TASK.md file as text: finds its frontmatter and body, reads the frontmatter's keys, and
 //! changes single keys without touching any other byte.
 
-use crate::yaml::splice::{Change, Splicer};
-use crate::yaml::{self, Entry, Node, YamlError};
+use crate::yaml::splice::{KeyChange, Splicer};
+use crate::yaml::{self, MappingEntry, Node, YamlError};
 use serde_json::Value;
 use std::ops::Range;
 use thiserror::Error;
@@ -19,13 +19,13 @@ pub struct TaskFile {
     /// What stands between the two `---` lines.
     front: Range<usize>,
     body: usize,
-    root: Root,
+    root: FrontmatterRoot,
 }
 
 /// The frontmatter's mapping; `flow` if it is written in braces, where no key has its own line.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Root {
-    entries: Vec<Entry>,
+struct FrontmatterRoot {
+    entries: Vec<MappingEntry>,
     flow: bool,
 }
 
@@ -52,7 +52,7 @@ pub enum Damage {
 
 /// Why an edit was not made; the file is then as it was before.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum EditError {
+pub enum TaskFileEditError {
     #[error("{} cannot be written so that it reads back the same", .keys.join(", "))]
     NotReadBack { keys: Vec<String> },
     #[error("the file would be {bytes} bytes long, more than the {MAX_BYTES} that are read")]
@@ -165,7 +165,7 @@ impl TaskFile {
     /// Changes keys; `None` removes one. Every other byte stays, as long as the way the
     /// frontmatter is written allows; otherwise the frontmatter is written anew with the same
     /// values. Either way the result has been read back and compared before it counts.
-    pub fn edit(&mut self, changes: &[(&str, Option<Value>)]) -> Result<(), EditError> {
+    pub fn edit(&mut self, changes: &[(&str, Option<Value>)]) -> Result<(), TaskFileEditError> {
         let changes = self.needed(changes);
         if !changes.is_empty() {
             *self = self.changed(&changes)?;
@@ -174,7 +174,7 @@ impl TaskFile {
     }
 
     /// The file after the changes, made the first way that reads back right.
-    fn changed(&self, changes: &[Change<'_>]) -> Result<TaskFile, EditError> {
+    fn changed(&self, changes: &[KeyChange<'_>]) -> Result<TaskFile, TaskFileEditError> {
         let wanted = self.wanted(changes);
         let ways: [&dyn Fn() -> Option<String>; 3] = [
             &|| self.spliced(changes, true),
@@ -183,20 +183,20 @@ impl TaskFile {
         ];
         for text in ways.into_iter().filter_map(|way| way()) {
             if text.len() > MAX_BYTES && text.len() > self.text.len() {
-                return Err(EditError::TooLarge { bytes: text.len() });
+                return Err(TaskFileEditError::TooLarge { bytes: text.len() });
             }
             if let Some(edited) = self.verified(text, &wanted) {
                 return Ok(edited);
             }
         }
         let keys = changes.iter().map(|(key, _)| format!("`{key}`"));
-        Err(EditError::NotReadBack {
+        Err(TaskFileEditError::NotReadBack {
             keys: keys.collect(),
         })
     }
 
     /// The changes that change anything; of several for one key the last.
-    fn needed<'c>(&self, changes: &'c [(&'c str, Option<Value>)]) -> Vec<Change<'c>> {
+    fn needed<'c>(&self, changes: &'c [(&'c str, Option<Value>)]) -> Vec<KeyChange<'c>> {
         let differs = |(index, (key, value)): (usize, &'c (&'c str, Option<Value>))| {
             let repeated = changes[index + 1..].iter().any(|(later, _)| later == key);
             let now = self.get(key).map(|(node, _)| node.to_json());
@@ -206,9 +206,9 @@ impl TaskFile {
     }
 
     /// All keys and values as they must read after the changes.
-    fn wanted(&self, changes: &[Change<'_>]) -> Vec<(String, Value)> {
+    fn wanted(&self, changes: &[KeyChange<'_>]) -> Vec<(String, Value)> {
         let mut wanted = Vec::with_capacity(self.root.entries.len() + changes.len());
-        for Entry { key, value, .. } in &self.root.entries {
+        for MappingEntry { key, value, .. } in &self.root.entries {
             match changes.iter().find(|(changed, _)| changed == key) {
                 None => wanted.push((key.clone(), value.to_json())),
                 Some((_, Some(value))) => wanted.push((key.clone(), (*value).clone())),
@@ -233,7 +233,7 @@ impl TaskFile {
         same.then_some(edited)
     }
 
-    fn spliced(&self, changes: &[Change<'_>], deep: bool) -> Option<String> {
+    fn spliced(&self, changes: &[KeyChange<'_>], deep: bool) -> Option<String> {
         if self.root.flow {
             return None;
         }
@@ -354,10 +354,10 @@ fn is_conflict_marker(line: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-fn read_root(text: &str, front: Range<usize>) -> Result<Root, Damage> {
+fn read_root(text: &str, front: Range<usize>) -> Result<FrontmatterRoot, Damage> {
     match yaml::read(text, front)? {
-        None => Ok(Root::default()),
-        Some(Node::Mapping { entries, flow, .. }) => Ok(Root { entries, flow }),
+        None => Ok(FrontmatterRoot::default()),
+        Some(Node::Mapping { entries, flow, .. }) => Ok(FrontmatterRoot { entries, flow }),
         Some(Node::Scalar { span, .. } | Node::Sequence { span, .. }) => Err(Damage::NotAMapping {
             line: yaml::line_of(text, span.start),
         }),

@@ -9,7 +9,7 @@ use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Part {
+pub enum TextPart {
     Words(String),
     Action(Action),
     Parameter {
@@ -23,15 +23,15 @@ pub enum Part {
 
 /// Built with [`text!`](crate::text!). It has no `Display`: only a front end knows how it reads.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Text(Vec<Part>);
+pub struct Text(Vec<TextPart>);
 
 /// Written like `format!`, but what is given beside the words stays what it is: actions, parameters, times, other
 /// texts.
 #[macro_export]
 macro_rules! text {
-    (@$all:ident $part:expr) => { $crate::text::Place(&$all) };
+    (@$all:ident $part:expr) => { $crate::text::Placeholder(&$all) };
     ($words:literal $(, $part:expr)* $(,)?) => {{
-        let all = $crate::text::Words::default();
+        let all = $crate::text::WordBuffer::default();
         all.write(format_args!($words $(, $crate::text!(@all $part))*));
         all.filled(vec![$(Into::<$crate::text::Text>::into($part)),*])
     }};
@@ -40,28 +40,28 @@ macro_rules! text {
 /// Words, and where among them the parts go.
 #[doc(hidden)]
 #[derive(Default)]
-pub struct Words(RefCell<String>, RefCell<Vec<usize>>);
+pub struct WordBuffer(RefCell<String>, RefCell<Vec<usize>>);
 
 /// Stands for a part while the words are put together.
 #[doc(hidden)]
-pub struct Place<'w>(pub &'w Words);
+pub struct Placeholder<'w>(pub &'w WordBuffer);
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for Placeholder<'_> {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Words(words, places) = self.0;
+        let WordBuffer(words, places) = self.0;
         places.borrow_mut().push(words.borrow().len());
         Ok(())
     }
 }
 
-impl fmt::Write for &Words {
+impl fmt::Write for &WordBuffer {
     fn write_str(&mut self, words: &str) -> fmt::Result {
         self.0.borrow_mut().push_str(words);
         Ok(())
     }
 }
 
-impl Words {
+impl WordBuffer {
     pub fn write(&self, words: fmt::Arguments<'_>) {
         let _ = fmt::write(&mut &*self, words);
     }
@@ -82,33 +82,33 @@ impl Words {
 impl Text {
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.0.iter().filter_map(|part| match part {
-            Part::Action(action) => Some(action),
-            Part::Words(_) | Part::Parameter { .. } | Part::Time(_) => None,
+            TextPart::Action(action) => Some(action),
+            TextPart::Words(_) | TextPart::Parameter { .. } | TextPart::Time(_) => None,
         })
     }
 
     /// The parameters of the verb at hand, each with the value that is to be given.
-    pub fn parameters(&self) -> impl Iterator<Item = &Part> {
-        let is_one = |part: &&Part| matches!(part, Part::Parameter { .. });
+    pub fn parameters(&self) -> impl Iterator<Item = &TextPart> {
+        let is_one = |part: &&TextPart| matches!(part, TextPart::Parameter { .. });
         self.0.iter().filter(is_one)
     }
 
     /// As a front end shows it.
-    pub fn spelled(&self, spell: impl Fn(&Part) -> String) -> String {
+    pub fn spelled(&self, spell: impl Fn(&TextPart) -> String) -> String {
         self.0.iter().map(spell).collect()
     }
 
     /// The words, if it is nothing else.
     pub fn words(&self) -> Option<String> {
         let words = self.0.iter().map(|part| match part {
-            Part::Words(words) => Some(words.as_str()),
-            Part::Action(_) | Part::Parameter { .. } | Part::Time(_) => None,
+            TextPart::Words(words) => Some(words.as_str()),
+            TextPart::Action(_) | TextPart::Parameter { .. } | TextPart::Time(_) => None,
         });
         words.collect()
     }
 }
 
-impl<T: Into<Part>> From<T> for Text {
+impl<T: Into<TextPart>> From<T> for Text {
     fn from(part: T) -> Text {
         Text(vec![part.into()])
     }
@@ -116,9 +116,9 @@ impl<T: Into<Part>> From<T> for Text {
 
 macro_rules! parts {
     ($($variant:ident($from:ty) $made:expr;)*) => {
-        $(impl From<$from> for Part {
-            fn from(given: $from) -> Part {
-                Part::$variant($made(given))
+        $(impl From<$from> for TextPart {
+            fn from(given: $from) -> TextPart {
+                TextPart::$variant($made(given))
             }
         })*
     };
@@ -132,9 +132,9 @@ parts! {
     Time(Timestamp) std::convert::identity;
 }
 
-impl From<Parameter> for Part {
-    fn from(parameter: Parameter) -> Part {
-        Part::Parameter {
+impl From<Parameter> for TextPart {
+    fn from(parameter: Parameter) -> TextPart {
+        TextPart::Parameter {
             parameter,
             value: None,
         }
@@ -145,13 +145,13 @@ impl From<Parameter> for Part {
 impl fmt::Debug for Text {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
-            Part::Words(words) => to.write_str(words),
-            Part::Action(action) => write!(to, "{action:?}"),
-            Part::Parameter { parameter, value } => match value {
+            TextPart::Words(words) => to.write_str(words),
+            TextPart::Action(action) => write!(to, "{action:?}"),
+            TextPart::Parameter { parameter, value } => match value {
                 Some(value) => write!(to, "{parameter:?}({value})"),
                 None => write!(to, "{parameter:?}"),
             },
-            Part::Time(time) => write!(to, "{time}"),
+            TextPart::Time(time) => write!(to, "{time}"),
         })
     }
 }
@@ -179,17 +179,17 @@ mod tests {
         let work = Parameter::WithWork;
         let text = text!("{label}, from {}: {}; then go on {}", time, start, work);
         let shown = text.spelled(|part| match part {
-            Part::Words(words) => words.clone(),
-            Part::Action(_) => "[start]".to_owned(),
-            Part::Parameter { parameter, .. } => parameter.label(),
-            Part::Time(_) => "12:00".to_owned(),
+            TextPart::Words(words) => words.clone(),
+            TextPart::Action(_) => "[start]".to_owned(),
+            TextPart::Parameter { parameter, .. } => parameter.label(),
+            TextPart::Time(_) => "12:00".to_owned(),
         });
         assert_eq!(
             shown,
             "TASK-001, from 12:00: start it: [start]; then go on with work"
         );
-        let parameters: Vec<&Part> = text.parameters().collect();
-        assert_eq!(parameters, [&Part::from(work)]);
+        let parameters: Vec<&TextPart> = text.parameters().collect();
+        assert_eq!(parameters, [&TextPart::from(work)]);
         let actions: Vec<&Action> = text.actions().collect();
         assert_eq!(actions, [&spawn()]);
         assert_eq!(text.words(), None);

@@ -17,7 +17,7 @@ pub use words::event_text;
 
 /// How much an event matters to somebody who reads a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub enum EventWeight {
     /// Another event tells people the same; it is there for programs.
     Remark,
     /// A step on the way that only the whole history tells.
@@ -33,7 +33,7 @@ pub struct Entry<'a> {
     pub event: &'a Event,
     pub who: &'a str,
     pub words: Text,
-    pub weight: Weight,
+    pub weight: EventWeight,
 }
 
 /// The whole journal, oldest first. An agent's end says how long its run was.
@@ -72,24 +72,24 @@ pub fn who(event: &Event) -> &str {
     }
 }
 
-pub fn weight(event: &Event) -> Weight {
+pub fn weight(event: &Event) -> EventWeight {
     match event.kind {
         EventType::AgentState => match AgentState::of(event).and_then(|told| told.state) {
-            Some(State::Failed | State::Waiting) => Weight::Trouble,
-            Some(State::Finished | State::Working) => Weight::Story,
-            Some(_) | None => Weight::Detail,
+            Some(State::Failed | State::Waiting) => EventWeight::Trouble,
+            Some(State::Finished | State::Working) => EventWeight::Story,
+            Some(_) | None => EventWeight::Detail,
         },
         // Nobody was asked, and it may happen often.
-        EventType::AgentAnswered if is_by_rule(event) => Weight::Detail,
+        EventType::AgentAnswered if is_by_rule(event) => EventWeight::Detail,
         EventType::TaskVerified => match TaskVerified::of(event).and_then(|told| told.result) {
-            Some(result) if result.passed() => Weight::Story,
-            _ => Weight::Trouble,
+            Some(result) if result.passed() => EventWeight::Story,
+            _ => EventWeight::Trouble,
         },
         // The move that it belongs to says it; without one nothing else does.
         EventType::ReviewStarted | EventType::ReviewPassed | EventType::ReviewFailed
             if event.transition.is_some() =>
         {
-            Weight::Remark
+            EventWeight::Remark
         }
         _ => event.kind.weight(),
     }

@@ -160,14 +160,14 @@ struct OpenRun {
 
 /// One conversation, as far as its runs are known.
 #[derive(Default)]
-struct Conversation {
+struct ConversationUsage {
     usage: Option<Usage>,
     /// The newest run told nothing: it died before, or its harness never does.
     silent: bool,
     open: Option<String>,
 }
 
-impl Conversation {
+impl ConversationUsage {
     fn told(&mut self, usage: Option<Usage>) {
         let Some(usage) = usage.filter(|usage| !usage.is_empty()) else {
             self.silent = true;
@@ -181,7 +181,7 @@ impl Conversation {
 
 impl Spending {
     pub fn of(history: &History) -> Spending {
-        let mut conversations: BTreeMap<String, Conversation> = BTreeMap::new();
+        let mut conversations: BTreeMap<String, ConversationUsage> = BTreeMap::new();
         for run in runs(history) {
             if run.role == Role::Executor {
                 // What its agents used is told by their iterations.
@@ -242,9 +242,9 @@ impl Spending {
     pub fn total(&self, live: impl Fn(&str) -> Option<Usage>) -> Option<Usage> {
         let (mut sum, mut silent) = (self.ended, self.silent);
         for open in &self.open {
-            let mut conversation = Conversation {
+            let mut conversation = ConversationUsage {
                 usage: open.before,
-                ..Conversation::default()
+                ..ConversationUsage::default()
             };
             conversation.told(live(&open.run));
             silent |= conversation.silent;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 choice! {
     /// What a check came to.
     #[derive(Default)]
-    pub enum Outcome ("outcome") {
+    pub enum CheckOutcome ("outcome") {
         Passed = "passed",
         Failed = "failed",
         TimedOut = "timed-out",
@@ -25,16 +25,16 @@ choice! {
     }
 }
 
-impl Outcome {
+impl CheckOutcome {
     fn failed(self) -> bool {
-        matches!(self, Outcome::Failed | Outcome::TimedOut)
+        matches!(self, CheckOutcome::Failed | CheckOutcome::TimedOut)
     }
 }
 
 /// What a check of one commit came to. Stands as it is in the journal and in `task show --json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckResult {
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// Why it did not run, or how the command ended: `exit code 1`, `stopped after 600 s`.
     #[serde(default)]
     pub reason: String,
@@ -68,7 +68,7 @@ pub struct CheckResult {
 pub struct OnBase {
     pub commit: String,
     pub branch: String,
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     #[serde(default)]
     pub reason: String,
     /// Lines of the failure that the base has too.
@@ -88,7 +88,7 @@ impl CheckResult {
     }
 
     pub fn passed(&self) -> bool {
-        self.outcome == Outcome::Passed
+        self.outcome == CheckOutcome::Passed
     }
 
     /// Ran, and did not pass.
@@ -104,7 +104,7 @@ impl CheckResult {
     /// Failed although the same check passes on the commit that the work started from.
     pub fn newly_failed(&self) -> bool {
         let base = self.base.as_ref();
-        self.failed() && base.is_some_and(|base| base.outcome == Outcome::Passed)
+        self.failed() && base.is_some_and(|base| base.outcome == CheckOutcome::Passed)
     }
 
     /// Failed, and the base is not known to fail as well: worth a sign in a list.
@@ -137,9 +137,9 @@ impl CheckResult {
             format!(" ({})", naming::duration(seconds))
         });
         match self.outcome {
-            Outcome::NotRun => format!("not verified: {}", self.reason),
-            Outcome::Passed => format!("`{command}` passed{place}{took}"),
-            Outcome::TimedOut | Outcome::Failed => {
+            CheckOutcome::NotRun => format!("not verified: {}", self.reason),
+            CheckOutcome::Passed => format!("`{command}` passed{place}{took}"),
+            CheckOutcome::TimedOut | CheckOutcome::Failed => {
                 let base = self.base.as_ref().map_or(String::new(), OnBase::words);
                 format!("`{command}` failed{place}: {}{took}{base}", self.reason)
             }
@@ -151,19 +151,21 @@ impl OnBase {
     fn words(&self) -> String {
         let place = format!("{}@{}", self.branch, naming::short_commit(&self.commit));
         match self.outcome {
-            Outcome::Passed => format!("; it passes on {place}"),
-            Outcome::NotRun => format!("; not tried on {place}: {}", self.reason),
-            Outcome::Failed | Outcome::TimedOut => match (self.known.len(), self.new.len()) {
-                (0, 0) => format!("; it fails on {place} too ({})", self.reason),
-                (known, 0) => format!(
-                    "; it fails on {place} too, with {} the same",
-                    naming::counted(known, "failure")
-                ),
-                (known, new) => format!(
-                    "; it fails on {place} too, {known} of {} the same, {new} new",
-                    naming::counted(known + new, "failure")
-                ),
-            },
+            CheckOutcome::Passed => format!("; it passes on {place}"),
+            CheckOutcome::NotRun => format!("; not tried on {place}: {}", self.reason),
+            CheckOutcome::Failed | CheckOutcome::TimedOut => {
+                match (self.known.len(), self.new.len()) {
+                    (0, 0) => format!("; it fails on {place} too ({})", self.reason),
+                    (known, 0) => format!(
+                        "; it fails on {place} too, with {} the same",
+                        naming::counted(known, "failure")
+                    ),
+                    (known, new) => format!(
+                        "; it fails on {place} too, {known} of {} the same, {new} new",
+                        naming::counted(known + new, "failure")
+                    ),
+                }
+            }
         }
     }
 }
@@ -179,14 +181,14 @@ pub struct Verified {
 impl Serialize for Verified {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct VerificationKeys<'a> {
             #[serde(flatten)]
             result: &'a CheckResult,
             head: &'a Option<String>,
             newly_failed: bool,
             at: Timestamp,
         }
-        let keys = Keys {
+        let keys = VerificationKeys {
             result: &self.result,
             head: &self.said.head,
             newly_failed: self.result.newly_failed(),
@@ -228,13 +230,13 @@ impl Verified {
 
 /// A check that has been asked for and has no result yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
+pub struct RunningCheck {
     pub head: Option<String>,
     pub command: String,
     pub since: Timestamp,
 }
 
-impl Running {
+impl RunningCheck {
     /// `make test` is still running (2 min).
     pub fn words(&self, now: Timestamp) -> String {
         let seconds = now.duration_since(self.since).as_secs_f64().max(0.0);
@@ -247,12 +249,12 @@ impl Running {
 }
 
 /// The check that the task waits for in its review.
-pub fn running(history: &History) -> Option<Running> {
+pub fn running(history: &History) -> Option<RunningCheck> {
     open(since_review(history))
 }
 
 /// The last check that was begun, wherever the task has gone since.
-pub fn unanswered(history: &History) -> Option<Running> {
+pub fn unanswered(history: &History) -> Option<RunningCheck> {
     open(&history.events)
 }
 
@@ -263,10 +265,10 @@ fn last_of_check(events: &[Event]) -> Option<&Event> {
     events.iter().rfind(of_check)
 }
 
-fn open(events: &[Event]) -> Option<Running> {
+fn open(events: &[Event]) -> Option<RunningCheck> {
     let last = last_of_check(events)?;
     let started = VerifyStarted::of(last)?;
-    Some(Running {
+    Some(RunningCheck {
         head: started.head.map(str::to_owned),
         command: started.command.unwrap_or_default().to_owned(),
         since: last.timestamp,
@@ -324,10 +326,12 @@ pub fn last_check(history: &History) -> Option<LastCheck> {
     }
     let told = Verified::of(last)?;
     let state = match told.result.outcome {
-        Outcome::NotRun => return None,
-        Outcome::Passed => CheckState::Passed,
-        Outcome::Failed | Outcome::TimedOut if told.result.stands_out() => CheckState::Failed,
-        Outcome::Failed | Outcome::TimedOut => CheckState::FailedOnBase,
+        CheckOutcome::NotRun => return None,
+        CheckOutcome::Passed => CheckState::Passed,
+        CheckOutcome::Failed | CheckOutcome::TimedOut if told.result.stands_out() => {
+            CheckState::Failed
+        }
+        CheckOutcome::Failed | CheckOutcome::TimedOut => CheckState::FailedOnBase,
     };
     Some(LastCheck {
         state,
@@ -405,7 +409,7 @@ mod tests {
 
     fn failed() -> CheckResult {
         CheckResult {
-            outcome: Outcome::Failed,
+            outcome: CheckOutcome::Failed,
             reason: "exit code 2".into(),
             command: Some("make test".into()),
             seconds: Some(125.0),
@@ -442,7 +446,7 @@ mod tests {
             base: Some(OnBase {
                 commit: "0123456789".into(),
                 branch: "main".into(),
-                outcome: Outcome::Failed,
+                outcome: CheckOutcome::Failed,
                 reason: "exit code 2".into(),
                 known: vec!["FAILED a".into()],
                 new: vec!["FAILED b".into()],

@@ -7,15 +7,15 @@
 /// A row of a table. `from` is a list of statuses, `(blocked REASON)` with or without `or STATUSES`, or `(any active)`,
 /// `(any open)` or `(any open but REASON)`; what a row does not have is left out.
 macro_rules! row {
-    (@from [$($status:ident),+]) => { $crate::workflow::Origin::Statuses(&[$($crate::workflow::Status::$status),+]) };
+    (@from [$($status:ident),+]) => { $crate::workflow::RowOrigin::Statuses(&[$($crate::workflow::Status::$status),+]) };
     (@from (blocked $reason:ident $(or $($status:ident),+)?)) => {
-        $crate::workflow::Origin::BlockedOn(
+        $crate::workflow::RowOrigin::BlockedOn(
             $crate::workflow::BlockedReason::$reason, &[$($($crate::workflow::Status::$status),+)?])
     };
-    (@from (any active)) => { $crate::workflow::Origin::AnyActive };
-    (@from (any open)) => { $crate::workflow::Origin::AnyNotTerminal };
+    (@from (any active)) => { $crate::workflow::RowOrigin::AnyActive };
+    (@from (any open)) => { $crate::workflow::RowOrigin::AnyNotTerminal };
     (@from (any open but $reason:ident)) => {
-        $crate::workflow::Origin::AnyNotTerminalBut($crate::workflow::BlockedReason::$reason)
+        $crate::workflow::RowOrigin::AnyNotTerminalBut($crate::workflow::BlockedReason::$reason)
     };
     (@to (blocked $reason:ident)) => {
         ($crate::workflow::Status::Blocked, Some($crate::workflow::BlockedReason::$reason))
@@ -74,8 +74,10 @@ use crate::choice;
 use crate::gate::Gate;
 use crate::task::{Task, WorkflowName};
 pub use hook::{Hook, HookEntry, Obstacle, Prompt, hooks_for};
-pub use phase_status::{AnswerStatus, Outcome, PhaseStatus};
-pub use status::{BlockedReason, BoardColumn, Kind, Status, StatusInfo, Tone, WaitsFor, info_for};
+pub use phase_status::{AnswerStatus, IterationOutcome, PhaseStatus};
+pub use status::{
+    BlockedReason, BoardColumn, Status, StatusInfo, StatusKind, Tone, WaitsFor, info_for,
+};
 
 choice! {
     /// What an agent process was started as.
@@ -223,7 +225,7 @@ choice! {
 
 /// Where a row starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum RowOrigin {
     Statuses(&'static [Status]),
     /// `blocked` for this reason only, or one of these statuses.
     BlockedOn(BlockedReason, &'static [Status]),
@@ -236,7 +238,7 @@ pub enum Origin {
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transition {
-    pub from: Origin,
+    pub from: RowOrigin,
     pub to: Status,
     /// Set when `to` is `blocked`.
     pub to_reason: Option<BlockedReason>,
@@ -255,7 +257,7 @@ pub struct Transition {
 
 /// A row without conditions, gate and hooks; the tables fill in what a row has.
 const ROW: Transition = Transition {
-    from: Origin::AnyActive,
+    from: RowOrigin::AnyActive,
     to: Status::Cancelled,
     to_reason: None,
     who: &[],
@@ -413,13 +415,13 @@ impl Task {
 impl Transition {
     pub fn starts_at(&self, status: Status, reason: Option<BlockedReason>) -> bool {
         match self.from {
-            Origin::Statuses(statuses) => statuses.contains(&status),
-            Origin::BlockedOn(wanted, or) => {
+            RowOrigin::Statuses(statuses) => statuses.contains(&status),
+            RowOrigin::BlockedOn(wanted, or) => {
                 status == Status::Blocked && reason == Some(wanted) || or.contains(&status)
             }
-            Origin::AnyActive => status.is_active(),
-            Origin::AnyNotTerminal => !status.is_terminal(),
-            Origin::AnyNotTerminalBut(but) => {
+            RowOrigin::AnyActive => status.is_active(),
+            RowOrigin::AnyNotTerminal => !status.is_terminal(),
+            RowOrigin::AnyNotTerminalBut(but) => {
                 !(status.is_terminal() || status == Status::Blocked && reason == Some(but))
             }
         }

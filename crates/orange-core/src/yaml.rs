@@ -38,7 +38,7 @@ pub enum Node {
     },
     /// `flow`: written between braces, or as an alias.
     Mapping {
-        entries: Vec<Entry>,
+        entries: Vec<MappingEntry>,
         flow: bool,
         span: Range<usize>,
     },
@@ -46,7 +46,7 @@ pub enum Node {
 
 /// One key of a mapping and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct MappingEntry {
     pub key: String,
     pub key_span: Range<usize>,
     pub value: Node,
@@ -216,7 +216,7 @@ fn read_fully(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError>
     // Identity for ASCII, which is nearly every file, as the parser counts characters.
     let offsets = (!source.is_ascii()).then(|| source.char_indices().map(|(at, _)| at).collect());
     let parser = Parser::new_from_str(source);
-    let mut reader = Reader {
+    let mut reader = YamlReader {
         parser,
         text,
         base: part.start,
@@ -231,7 +231,7 @@ fn read_fully(text: &str, part: Range<usize>) -> Result<Option<Node>, YamlError>
     reader.document()
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     text: &'a str,
     base: usize,
@@ -241,7 +241,7 @@ struct Reader<'a> {
     left: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn document(&mut self) -> Result<Option<Node>, YamlError> {
         let mut root = None;
         loop {
@@ -412,7 +412,7 @@ impl<'a> Reader<'a> {
         at: Span,
         depth: usize,
         flow: bool,
-    ) -> Result<Entry, YamlError> {
+    ) -> Result<MappingEntry, YamlError> {
         let Node::Scalar {
             text: key,
             span: key_span,
@@ -430,21 +430,21 @@ impl<'a> Reader<'a> {
         } else {
             value
         };
-        Ok(Entry {
+        Ok(MappingEntry {
             key,
             key_span,
             value,
         })
     }
 
-    fn refuse_duplicates(&self, entries: &[Entry]) -> Result<(), YamlError> {
+    fn refuse_duplicates(&self, entries: &[MappingEntry]) -> Result<(), YamlError> {
         let mut seen = HashSet::with_capacity(entries.len());
         match entries
             .iter()
             .find(|entry| !seen.insert(entry.key.as_str()))
         {
             None => Ok(()),
-            Some(Entry { key, key_span, .. }) => {
+            Some(MappingEntry { key, key_span, .. }) => {
                 let before = entries.iter().find(|entry| entry.key == *key);
                 let before = before.map_or(key_span.start, |entry| entry.key_span.start);
                 Err(YamlError::DuplicateKey {

@@ -10,7 +10,9 @@
 use orange_core::Timestamp;
 use orange_core::task::Weight;
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Execution, Iteration, Outcome, PhaseState, PhaseStatus};
+use orange_core::work::execution::{
+    Execution, Iteration, IterationOutcome, PhaseState, PhaseStatus,
+};
 use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
 use orange_core::work::plan::Plan;
 use orange_core::work::prices::Prices;
@@ -93,7 +95,7 @@ fn plan() -> Plan {
     }
 }
 
-fn turn(phase: &str, number: u32, usage: Usage, outcome: Option<Outcome>) -> Iteration {
+fn turn(phase: &str, number: u32, usage: Usage, outcome: Option<IterationOutcome>) -> Iteration {
     Iteration {
         phase: phase.into(),
         iteration: number,
@@ -129,7 +131,10 @@ fn execution() -> Value {
         started_at: Some(at("2026-01-10T10:45:00Z")),
         ..PhaseState::new("implement")
     };
-    let (goes_on, done) = (Some(Outcome::Continue), Some(Outcome::Completed));
+    let (goes_on, done) = (
+        Some(IterationOutcome::Continue),
+        Some(IterationOutcome::Completed),
+    );
     let execution = Execution {
         phases: vec![spec, implement],
         iterations: vec![

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use orange_core::Timestamp;
-use orange_core::machine::{self, Decision, Facts, Linked, Move, Refusal, Situation, Slots};
+use orange_core::machine::{self, Decision, Facts, Linked, Move, PoolSlots, Refusal, Situation};
 use orange_core::task::{BlockedReason, Status, Task, Weight, WorkflowName};
 use orange_core::workflow::phased::PHASED;
 use orange_core::workflow::{Actor, Condition, Role, Trigger};
@@ -240,7 +240,7 @@ fn decide(
                 Status::Finished
             }),
         }],
-        slots: Slots {
+        slots: PoolSlots {
             size: u32::from(spoil != Some(Condition::SlotFree)),
             holders: vec![],
         },

@@ -5,9 +5,9 @@
 
 use orange_core::Timestamp;
 use orange_core::history::{Event, EventType, History};
-use orange_core::machine::{self, Facts, Move, Situation, Slots};
+use orange_core::machine::{self, Facts, Move, PoolSlots, Situation};
 use orange_core::reconcile::{
-    Broken, Folder, Reconciled, differing_fields, last_resort, reconcile,
+    Broken, Reconciled, TaskFolder, differing_fields, last_resort, reconcile,
 };
 use orange_core::task::{Field, FieldMap, Guard, Status, Task, WorkflowName};
 use orange_core::task_file::TaskFile;
@@ -84,7 +84,7 @@ impl Files {
     }
 
     fn reconcile(&self, shrunk: bool) -> Result<Reconciled, Broken> {
-        let folder = Folder {
+        let folder = TaskFolder {
             name: "abc",
             project: "shop",
             modified: at(0),
@@ -164,7 +164,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn play(files: &mut Files, steps: Vec<Step>) {
     let facts = Facts {
-        slots: Slots {
+        slots: PoolSlots {
             size: 1,
             holders: vec![],
         },
@@ -362,7 +362,7 @@ fn a_status_of_another_workflow_is_never_taken_over() {
         "{broken}"
     );
 
-    let folder = Folder {
+    let folder = TaskFolder {
         name: "abc",
         project: "shop",
         modified: at(0),

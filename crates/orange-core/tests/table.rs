@@ -7,7 +7,7 @@
 mod special;
 
 use orange_core::Timestamp;
-use orange_core::machine::{self, Facts, Linked, Move, Refusal, Situation, Slots};
+use orange_core::machine::{self, Facts, Linked, Move, PoolSlots, Refusal, Situation};
 use orange_core::task::{Status, Task, WorkflowName};
 use orange_core::workflow::{Actor, Role, Trigger, Workflow};
 use proptest::prelude::*;
@@ -221,7 +221,7 @@ fn favourable(from: Status, to: Status, wish: Move) -> (Task, String, Facts) {
         } else {
             Status::Done
         }),
-        slots: Slots {
+        slots: PoolSlots {
             size: 1,
             holders: vec![],
         },

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use orange_core::Timestamp;
-use orange_core::machine::{self, Facts, Linked, Move, Situation, Slots};
+use orange_core::machine::{self, Facts, Linked, Move, PoolSlots, Situation};
 use orange_core::task::{BlockedReason, Status, Task, WorkflowName};
 use orange_core::workflow::{
-    Actor, Condition, Hook, Intent, Kind, Origin, Role, StatusInfo, Transition, Trigger, WaitsFor,
-    Workflow, info_for,
+    Actor, Condition, Hook, Intent, Role, RowOrigin, StatusInfo, StatusKind, Transition, Trigger,
+    WaitsFor, Workflow, info_for,
 };
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -67,12 +67,12 @@ fn the_columns_of_a_status_fit_together() {
             );
             let waits_for_somebody = info.waits_for != WaitsFor::Nobody;
             match info.kind {
-                Kind::Active => assert!(waits_for_somebody, "{name:?}"),
-                Kind::Over => assert!(!waits_for_somebody, "{name:?}"),
+                StatusKind::Active => assert!(waits_for_somebody, "{name:?}"),
+                StatusKind::Over => assert!(!waits_for_somebody, "{name:?}"),
                 // For a person to start it, or for the engine.
-                Kind::Waiting => assert_ne!(info.waits_for, WaitsFor::Agent, "{name:?}"),
+                StatusKind::Waiting => assert_ne!(info.waits_for, WaitsFor::Agent, "{name:?}"),
             }
-            assert!(info.kind == Kind::Over || !info.success, "{name:?}");
+            assert!(info.kind == StatusKind::Over || !info.success, "{name:?}");
             assert_eq!(
                 info.expects.is_some(),
                 info.waits_for == WaitsFor::Agent,
@@ -89,13 +89,13 @@ fn the_columns_of_a_status_fit_together() {
             let later = table
                 .statuses
                 .iter()
-                .filter(|other| other.kind == Kind::Over);
-            if info.kind != Kind::Over {
+                .filter(|other| other.kind == StatusKind::Over);
+            if info.kind != StatusKind::Over {
                 assert!(later.clone().all(|over| info.rank < over.rank), "{name:?}");
             }
         }
         let starts = |table: &Workflow| table.creations[0].status.info().kind;
-        assert_eq!(starts(table), Kind::Waiting, "{}", table.name);
+        assert_eq!(starts(table), StatusKind::Waiting, "{}", table.name);
     }
 }
 
@@ -111,9 +111,11 @@ fn every_row_starts_and_ends_in_its_table() {
                 .filter(|(status, reason)| row.starts_at(*status, *reason));
             let starts = starts.count();
             match row.from {
-                Origin::Statuses(from) => assert_eq!(starts, from.len(), "{row:?}"),
-                Origin::BlockedOn(_, or) => assert_eq!(starts, or.len() + 1, "{row:?}"),
-                Origin::AnyActive | Origin::AnyNotTerminal | Origin::AnyNotTerminalBut(_) => {
+                RowOrigin::Statuses(from) => assert_eq!(starts, from.len(), "{row:?}"),
+                RowOrigin::BlockedOn(_, or) => assert_eq!(starts, or.len() + 1, "{row:?}"),
+                RowOrigin::AnyActive
+                | RowOrigin::AnyNotTerminal
+                | RowOrigin::AnyNotTerminalBut(_) => {
                     assert!(starts > 5, "{row:?}");
                 }
             }
@@ -286,7 +288,7 @@ proptest! {
         let facts = Facts {
             blockers: link.clone(),
             children: link,
-            slots: Slots { size: 1, holders: vec![] },
+            slots: PoolSlots { size: 1, holders: vec![] },
             merged: Some(if merged { Ok("yes".into()) } else { Err("no".into()) }),
             own_commits: Some(commits),
             check_returns: true,
@@ -303,7 +305,7 @@ proptest! {
             machine::apply(&mut after, &decision.event).unwrap();
             prop_assert_eq!(after.status, to);
             prop_assert_eq!(after.revision, task.revision + 1);
-            let waits = info_for(after.status, after.blocked_reason).kind == Kind::Waiting;
+            let waits = info_for(after.status, after.blocked_reason).kind == StatusKind::Waiting;
             let is_it = |row: &&Transition| {
                 let may = row.entries_for(actor).any(|by| match by.when {
                     None => true,

@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::database::StoredRule;
 use crate::error::Result;
-use orange_core::allow_rule::{Request, Scope};
+use orange_core::allow_rule::{PermissionRequest, Scope};
 use orange_core::history::payload::PermissionNote;
 use orange_core::history::{Event, History, Payload};
 use orange_core::task::Task;
@@ -27,7 +27,7 @@ pub(crate) fn allowing(
     task: &Task,
     harness: &str,
     tool: &str,
-    request: &Request,
+    request: &PermissionRequest,
 ) -> Option<StoredRule> {
     let mut rules = rules_for(call, task).into_iter();
     rules.find(|stored| stored.rule.allows(harness, tool, request))

@@ -11,7 +11,7 @@ use crate::projects::{self, Project};
 use crate::store::locks::{Lock, LockFile};
 use crate::store::{Place, Store, private};
 use crate::tmux::Inside;
-use orange_core::config::{Config, Kind, Layer, Setting};
+use orange_core::config::{Config, Layer, Setting, SettingKind};
 use orange_core::id::Prefix;
 use orange_core::workflow::{Actor, Role};
 use orange_core::{Action, Text, Timestamp, text};
@@ -176,7 +176,7 @@ impl Override {
     }
 
     pub(crate) fn names_a_harness(&self) -> bool {
-        Setting::of(&self.key).is_some_and(|setting| setting.kind == Kind::Harness)
+        Setting::of(&self.key).is_some_and(|setting| setting.kind == SettingKind::Harness)
     }
 }
 

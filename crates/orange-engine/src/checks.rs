@@ -4,7 +4,7 @@
 pub mod request;
 
 use crate::call::{self, Call};
-use crate::checks::request::Request;
+use crate::checks::request::CheckRequest;
 use crate::error::{Code, Result};
 use crate::projects::Project;
 use crate::rules::{Rules, rules_commit};
@@ -14,17 +14,17 @@ use crate::{errand, seal_checks, settings};
 use orange_core::config::OnFailure;
 use orange_core::history::History;
 use orange_core::task::Task;
-use orange_core::verification::{Running, Verified, newly_failed, running, unanswered};
+use orange_core::verification::{RunningCheck, Verified, newly_failed, running, unanswered};
 use orange_sys::crash_points::crash_point;
 
 /// The repository and what it says about checks.
-pub(crate) struct Plan {
+pub(crate) struct CheckPlan {
     pub(crate) project: Project,
     pub(crate) rules: Rules,
 }
 
 /// None: the repository has no check. An error is why one that it has cannot run.
-pub(crate) fn plan_of_check(call: &Call, task: &Task) -> Result<Option<Plan>> {
+pub(crate) fn plan_of_check(call: &Call, task: &Task) -> Result<Option<CheckPlan>> {
     let project = call::registered(call, &task.project)?;
     let commit = rules_commit::rules_commit(call, &project, task)?;
     let rules = consents::repository_rules(call, &project, &commit)?;
@@ -33,7 +33,7 @@ pub(crate) fn plan_of_check(call: &Call, task: &Task) -> Result<Option<Plan>> {
     }
     match consents::untrusted(call, &project, &rules)? {
         Some(refusal) => Err(refusal),
-        None => Ok(Some(Plan { project, rules })),
+        None => Ok(Some(CheckPlan { project, rules })),
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn should_be_checked(call: &Call, task: &Task) -> bool {
     }
 }
 
-pub(crate) fn ask_for_check(call: &Call, request: &Request) -> Result<()> {
+pub(crate) fn ask_for_check(call: &Call, request: &CheckRequest) -> Result<()> {
     request.write(&call.store)?;
     crash_point("verify.requested");
     // One that cannot be started is made up for by the next command.
@@ -81,8 +81,8 @@ pub(crate) fn verifying(call: &Call, place: &Place, history: &History) -> Option
     in_words(call, place, &running(history)?)
 }
 
-fn in_words(call: &Call, place: &Place, begun: &Running) -> Option<String> {
-    Request::of(&call.store, &place.folder())?;
+fn in_words(call: &Call, place: &Place, begun: &RunningCheck) -> Option<String> {
+    CheckRequest::of(&call.store, &place.folder())?;
     Some(begun.words(call.now()))
 }
 

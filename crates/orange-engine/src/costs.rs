@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::database::IterationCost;
 use crate::error::Result;
-use crate::index::list::Listed;
+use crate::index::list::ListedTask;
 use crate::{sessions, settings};
 use orange_core::Timestamp;
 use orange_core::cost::{Cost, RunCost};
@@ -72,10 +72,11 @@ fn of_turn(cost: IterationCost, prices: &Prices) -> Option<CostEntry> {
 
 /// Fills in what the runs and turns of listed tasks cost by the prices of the settings, where these have a say. Other tasks
 /// are not read: there may be very many of them.
-pub(crate) fn note_costs(call: &Call, rows: &mut [Listed]) -> Result<()> {
+pub(crate) fn note_costs(call: &Call, rows: &mut [ListedTask]) -> Result<()> {
     let prices = &settings::config(call)?.prices;
     let unknown = rows.iter_mut().filter(|row| row.spending.lacks_costs());
-    let mut sums: Vec<(&mut Listed, Cost)> = unknown.map(|row| (row, Cost::default())).collect();
+    let mut sums: Vec<(&mut ListedTask, Cost)> =
+        unknown.map(|row| (row, Cost::default())).collect();
     if prices.0.is_empty() || sums.is_empty() {
         return Ok(());
     }

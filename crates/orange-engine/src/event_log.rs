@@ -3,7 +3,7 @@
 use orange_core::Text;
 use orange_core::history::Event;
 use orange_core::task::Task;
-use orange_core::timeline::{self, Weight};
+use orange_core::timeline::{self, EventWeight};
 
 /// The components of the log under which these lines stand.
 pub const COMPONENTS: &[&str] = &[
@@ -14,10 +14,10 @@ pub const COMPONENTS: &[&str] = &[
 macro_rules! write_line {
     ($task:expr, $event:expr, $words:expr, $component:literal) => {
         match timeline::weight($event) {
-            Weight::Remark => {}
-            Weight::Detail => write_line!(debug, $task, $event, $words, $component),
-            Weight::Story => write_line!(info, $task, $event, $words, $component),
-            Weight::Trouble => write_line!(warn, $task, $event, $words, $component),
+            EventWeight::Remark => {}
+            EventWeight::Detail => write_line!(debug, $task, $event, $words, $component),
+            EventWeight::Story => write_line!(info, $task, $event, $words, $component),
+            EventWeight::Trouble => write_line!(warn, $task, $event, $words, $component),
         }
     };
     ($level:ident, $task:expr, $event:expr, $words:expr, $component:literal) => {

@@ -16,7 +16,7 @@ use crate::store::Place;
 use orange_core::machine::Facts;
 use orange_core::task::{Task, Weight};
 use orange_core::work::budget::Budget;
-use orange_core::work::execution::{End, Execution};
+use orange_core::work::execution::{Execution, ExecutionEnd};
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Condition, Transition, Workflow};
 use orange_core::{Action, text};
@@ -285,25 +285,25 @@ pub(crate) fn facts_of(
     for condition in conditions {
         let met = match condition {
             // Nothing is left that costs anything.
-            Condition::BudgetFree if end == Some(End::Completed) => Ok(()),
+            Condition::BudgetFree if end == Some(ExecutionEnd::Completed) => Ok(()),
             Condition::BudgetFree => match budget::spent(call, execution)? {
                 Some(spent) => Err(spent.in_words()),
                 None => Ok(()),
             },
             Condition::PhasesOver => demand(
-                end == Some(End::Completed),
+                end == Some(ExecutionEnd::Completed),
                 "not every phase is completed or skipped",
             ),
             Condition::DecisionStored => demand(
-                !matches!(end, Some(End::Gate | End::Question(_))),
+                !matches!(end, Some(ExecutionEnd::Gate | ExecutionEnd::Question(_))),
                 "nobody has decided",
             ),
             Condition::RetriesLeft => demand(
-                !matches!(end, Some(End::Failed(_))),
+                !matches!(end, Some(ExecutionEnd::Failed(_))),
                 "the phase has failed as often as it may be tried",
             ),
             Condition::RetriesSpent => demand(
-                matches!(end, Some(End::Failed(_))),
+                matches!(end, Some(ExecutionEnd::Failed(_))),
                 "the phase can be tried again",
             ),
             _ => continue,

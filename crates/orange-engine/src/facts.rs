@@ -5,9 +5,9 @@ pub(crate) mod branch;
 use crate::call::Call;
 use crate::error::{Result, err};
 use crate::execution::PlanProgress;
-use crate::index::query::Found;
+use crate::index::query::FoundTask;
 use crate::projects::{DEFAULT_POOL_SIZE, Project};
-use crate::runs::Source;
+use crate::runs::StateSource;
 use crate::store::Place;
 use crate::store::locks::STARTING;
 use crate::workspaces::pool_file::Slot;
@@ -17,9 +17,9 @@ use orange_core::evidence::Evidence;
 use orange_core::history::payload::{HookEnded, MergeAttempt, StatusMoved, TaskMerged};
 use orange_core::history::{Event, EventType, History};
 use orange_core::id::read_stored;
-use orange_core::machine::{self, Facts, Linked, Situation, Slots};
+use orange_core::machine::{self, Facts, Linked, PoolSlots, Situation};
 use orange_core::naming::counted;
-use orange_core::review::{self, Left};
+use orange_core::review::{self, ReviewerEnd};
 use orange_core::runs::{self, Run};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Condition, Intent, Role};
@@ -136,21 +136,21 @@ pub(crate) fn children(call: &Call, task: &Task) -> Result<Vec<Linked>> {
         return Ok(Vec::new());
     };
     let found = call.index()?.children_of(&task.project, key.number)?;
-    let as_link = |child: Found| Linked {
+    let as_link = |child: FoundTask| Linked {
         status: Some(call.store.survey(&child.folder).task.status),
         reference: child.reference_in(&task.project),
     };
     Ok(found.into_iter().map(as_link).collect())
 }
 
-fn slots(call: &Call, task: &Task) -> Result<Slots> {
+fn slots(call: &Call, task: &Task) -> Result<PoolSlots> {
     let project = call.project_of(&task.project);
     let size = project.map_or(DEFAULT_POOL_SIZE, |project| project.pool_size);
     let pool = workspaces::pool(call)?;
     let held = pool.held(&task.project);
     let others = held.filter(|_| pool.lease_of(task).is_none());
     let holders = others.map(|(slot, entry)| holder_name(call, slot, entry));
-    Ok(Slots {
+    Ok(PoolSlots {
         size,
         holders: holders.collect::<Result<_>>()?,
     })
@@ -300,7 +300,7 @@ pub(crate) fn review_problem(
     history: &History,
     body: &str,
     by: Option<&str>,
-    left: Option<Left<'_>>,
+    left: Option<ReviewerEnd<'_>>,
 ) -> Option<String> {
     let mark = review_mark(body)?;
     let sealed = seal_checks::check_seals(call, &task.id, history);
@@ -369,7 +369,7 @@ fn writer_of_review(
     }
     let says_nothing = |run: &Run| {
         let state = sessions::run_folder(call, &run.id).state();
-        state.is_none_or(|doing| doing.source == Source::Screen)
+        state.is_none_or(|doing| doing.source == StateSource::Screen)
     };
     let busy: Vec<&Run> = others.filter(|run| !was_quiet(run)).collect();
     match busy.iter().all(|run| says_nothing(run)) {

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Error, Result, err};
-use crate::index::query::Found;
+use crate::index::query::FoundTask;
 use crate::runs::LINK_NAMES;
 use crate::store::Place;
 use crate::trash::{self, SHORTEST_NUMBER};
@@ -17,9 +17,9 @@ pub fn find(call: &Call, text: &str, current_project: Option<&str>) -> Result<Pl
     Ok(call.store.place(&found.folder))
 }
 
-pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Result<Found> {
+pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Result<FoundTask> {
     let mut candidates = find_candidates(call, text, current)?;
-    let is_stale = |found: &Found| !call.store.place(&found.folder).path.is_dir();
+    let is_stale = |found: &FoundTask| !call.store.place(&found.folder).path.is_dir();
     if candidates.is_empty() || candidates.iter().any(is_stale) {
         call.fresh_index()?;
         candidates = find_candidates(call, text, current)?;
@@ -38,7 +38,7 @@ pub(crate) fn find_entry(call: &Call, text: &str, current: Option<&str>) -> Resu
     }
 }
 
-fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec<Found>> {
+fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec<FoundTask>> {
     let index = call.index()?;
     let by_number = |number: u32| match current {
         Some(project) => index.all_by_number(project, number),
@@ -79,7 +79,7 @@ fn find_candidates(call: &Call, text: &str, current: Option<&str>) -> Result<Vec
 
 /// A key of the current project. One that begins as none of its keys do is that of another project, and may be a branch
 /// that only looks like a key, such as `fix-1`.
-fn find_key(call: &Call, text: &str, key: Key, current: Option<&str>) -> Result<Vec<Found>> {
+fn find_key(call: &Call, text: &str, key: Key, current: Option<&str>) -> Result<Vec<FoundTask>> {
     let index = call.index()?;
     if let Some(project) = current {
         let found = with_key(index.all_by_number(project, key.number)?, key);
@@ -108,13 +108,13 @@ fn find_key(call: &Call, text: &str, key: Key, current: Option<&str>) -> Result<
     Ok(found)
 }
 
-fn with_key(mut found: Vec<Found>, key: Key) -> Vec<Found> {
+fn with_key(mut found: Vec<FoundTask>, key: Key) -> Vec<FoundTask> {
     found.retain(|task| task.key == Some(key));
     found
 }
 
 /// A short prefix of an id may be a typo: it is used, and what it matched is told.
-fn note_short_id(call: &Call, text: &str, found: &Found) {
+fn note_short_id(call: &Call, text: &str, found: &FoundTask) {
     const SHORT: usize = 4;
     // `3` is TASK-003, whatever its id begins with.
     let is_key = found.key.is_some_and(|key| text.parse() == Ok(key.number));
@@ -286,9 +286,9 @@ fn has_number(text: &str, key: Key) -> bool {
 }
 
 /// A branch may have been used before; a live task has it to itself.
-fn only_live(found: Vec<Found>) -> Vec<Found> {
+fn only_live(found: Vec<FoundTask>) -> Vec<FoundTask> {
     let live = found.iter().filter(|task| task.is_live());
-    let live: Vec<Found> = live.cloned().collect();
+    let live: Vec<FoundTask> = live.cloned().collect();
     if live.is_empty() { found } else { live }
 }
 
@@ -327,7 +327,7 @@ fn not_found(what: &str, meant: &str) -> Error {
     ))
 }
 
-fn ambiguous(text: &str, candidates: Vec<Found>) -> Error {
+fn ambiguous(text: &str, candidates: Vec<FoundTask>) -> Error {
     // A copied folder has the id of the original; then only the folder tells them apart.
     let copies = candidates.windows(2).any(|pair| pair[0].id == pair[1].id);
     let names: Vec<String> = candidates

@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A home that is open. Files are opened when something needs them.
 #[derive(Clone)]
-pub struct Home(Arc<Shared>);
+pub struct Home(Arc<SharedHome>);
 
-struct Shared {
+struct SharedHome {
     store: Store,
     index: OnceLock<Index>,
     database: Mutex<Option<Database>>,
@@ -25,7 +25,7 @@ struct Shared {
 
 impl Home {
     pub fn at(folder: PathBuf) -> Home {
-        Home(Arc::new(Shared {
+        Home(Arc::new(SharedHome {
             store: Store::new(folder),
             index: OnceLock::new(),
             database: Mutex::new(None),

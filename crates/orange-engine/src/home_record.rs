@@ -6,7 +6,7 @@ use crate::error::{Result, err};
 use crate::git::state;
 use crate::runs;
 pub use orange_agents::home_paths::HomePaths;
-use orange_agents::home_paths::{Record, read, real};
+use orange_agents::home_paths::{HomeRecord, read, real};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ pub(crate) enum Identity {
     /// No record yet, or one that cannot be read.
     Unrecorded,
     /// The home is not where it was recorded, and no longer there.
-    Moved(Record),
+    Moved(HomeRecord),
     /// The home from which it was copied is still there.
     Copy {
         original: PathBuf,
@@ -95,7 +95,7 @@ pub(crate) fn identify(home: &Path) -> Identity {
     if real(home).as_ref() == Some(&record.path) || is_same_folder(home, &record.path) {
         return Identity::Own;
     }
-    let is_original = |other: Record| other.id == record.id && other.path == record.path;
+    let is_original = |other: HomeRecord| other.id == record.id && other.path == record.path;
     if read(&record.path).is_some_and(is_original) {
         return Identity::Copy {
             original: record.path,
@@ -112,7 +112,7 @@ pub(crate) fn identify(home: &Path) -> Identity {
 }
 
 /// A folder that was renamed is still the same one.
-fn is_renamed(home: &Path, record: &Record) -> bool {
+fn is_renamed(home: &Path, record: &HomeRecord) -> bool {
     fs::metadata(home).is_ok_and(|about| about.ino() == record.inode)
 }
 

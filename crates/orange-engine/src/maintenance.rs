@@ -6,14 +6,14 @@ pub mod workspaces;
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::{ListedTask, TaskFilter};
 use crate::views::list;
 
 /// Every task that is not deleted, those that are over too.
-fn every_task(call: &Call) -> Result<Vec<Listed>> {
-    let filter = Filter {
+fn every_task(call: &Call) -> Result<Vec<ListedTask>> {
+    let filter = TaskFilter {
         all: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     list::listed(call, &filter)
 }

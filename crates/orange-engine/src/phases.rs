@@ -16,4 +16,4 @@ mod turn;
 mod ui_testing;
 
 pub use executor::run_phases;
-pub use progress::{Progress, Said, Show};
+pub use progress::{AgentOutput, Progress, Show};

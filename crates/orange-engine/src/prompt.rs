@@ -8,7 +8,7 @@ pub mod values;
 
 use crate::call::{self, Call};
 use crate::error::{Result, err};
-use crate::git::committed::{Committed, Unreadable};
+use crate::git::committed::{CommittedFiles, UnreadableFile};
 use crate::git::short;
 use crate::rules::{self, rules_commit};
 use crate::settings;
@@ -60,7 +60,7 @@ impl fmt::Display for Unusable {
 impl Serialize for PromptSource {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct PromptKeys<'a> {
             name: PromptName,
             when: &'static str,
             origin: &'static str,
@@ -72,7 +72,7 @@ impl Serialize for PromptSource {
             PromptOrigin::BuiltIn => ("built-in", None, None),
             PromptOrigin::File { commit, path } => ("file", Some(commit), Some(path)),
         };
-        let keys = Keys {
+        let keys = PromptKeys {
             name: self.name,
             when: self.name.when(),
             origin,
@@ -181,7 +181,7 @@ pub(crate) fn prompt_with_message(
 
 /// The repository's own, the first of these files that is there, if it can be used.
 pub(crate) fn source_in(
-    files: &Committed<'_>,
+    files: &CommittedFiles<'_>,
     commit: &str,
     name: PromptName,
     paths: &[String],
@@ -201,7 +201,7 @@ pub(crate) fn source_in(
     };
     let text = match files.file(&path, MAX_BYTES)? {
         None => return built_in(name, None),
-        Some(Err(Unreadable { line, reason })) => return unusable(line, reason),
+        Some(Err(UnreadableFile { line, reason })) => return unusable(line, reason),
         Some(Ok(text)) => text,
     };
     if text.trim().is_empty() {

@@ -9,7 +9,7 @@ use crate::store::lock::TaskLock;
 use crate::store::{Place, replace};
 use crate::tx::{self, explain_lock};
 use crate::{checks, started_by, trash, workspaces};
-use orange_agents::home_paths::{RECORD, Record, real};
+use orange_agents::home_paths::{HomeRecord, RECORD, real};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -98,7 +98,7 @@ pub fn claim_home(call: &Call) -> Result<()> {
 
 /// Tells git where the workspaces are now. Git would go on naming the old path, and a branch that is checked out in one
 /// of them would seem to be checked out elsewhere.
-fn follow_move(call: &Call, old: &Record) {
+fn follow_move(call: &Call, old: &HomeRecord) {
     for project in call.projects().unwrap_or_default() {
         let slots: Vec<PathBuf> = workspaces::slot_folders(call, &project.name)
             .iter()
@@ -119,8 +119,8 @@ fn follow_move(call: &Call, old: &Record) {
     ));
 }
 
-fn new_record(home: &Path) -> Option<Record> {
-    Some(Record {
+fn new_record(home: &Path) -> Option<HomeRecord> {
+    Some(HomeRecord {
         id: nanoid::nanoid!(21, &orange_core::id::ID_ALPHABET),
         path: real(home)?,
         inode: fs::metadata(home).ok()?.ino(),
@@ -128,7 +128,7 @@ fn new_record(home: &Path) -> Option<Record> {
     })
 }
 
-fn moved_record(home: &Path, mut old: Record) -> Option<Record> {
+fn moved_record(home: &Path, mut old: HomeRecord) -> Option<HomeRecord> {
     let new = new_record(home)?;
     // In a folder with another inode nobody who named the old path is still at work.
     if new.inode == old.inode {
@@ -136,7 +136,7 @@ fn moved_record(home: &Path, mut old: Record) -> Option<Record> {
     } else {
         old.former.clear()
     }
-    Some(Record {
+    Some(HomeRecord {
         id: old.id,
         former: old.former,
         ..new

@@ -12,12 +12,12 @@ pub mod same;
 use crate::error::{Result, err};
 use crate::git::Site;
 use crate::git::rescue::content::{Entries, TempIndex};
-use crate::git::rescue::refs::{self, Kept};
-use crate::git::rescue::{LINK, Worktree};
-pub use crate::rescue::note::{Note, time_of};
+use crate::git::rescue::refs::{self, RescueRef};
+use crate::git::rescue::{LINK, WorktreeHead};
+pub use crate::rescue::note::{RescueNote, time_of};
 use crate::rescue::raw::Staging;
 pub use crate::rescue::restore::{
-    LostCommit, Restored, Shown, ShownFile, restore, show, to_branch,
+    LostCommit, Restored, ShownFile, ShownRescue, restore, show, to_branch,
 };
 use orange_core::{SignedDuration, Timestamp};
 use orange_sys::crash_points::crash_point;
@@ -50,12 +50,12 @@ pub struct Rescue {
     pub reference: String,
     pub commit: String,
     #[serde(flatten)]
-    pub note: Note,
+    pub note: RescueNote,
 }
 
 /// What a worktree held when it was saved.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct SavedContent {
     /// The tree of all its files, except ignored files and copied folders.
     pub(crate) tree: String,
     /// Folders, relative to the worktree, that are in no tree: their copies are below `raw`.
@@ -71,8 +71,8 @@ pub fn save(save: &Save<'_>) -> Result<Option<Rescue>> {
 }
 
 /// As [`save`]; also returns what was found, so that the caller can remove exactly that.
-pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, Content)> {
-    let worktree = Worktree::open_site(save.slot)?;
+pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, SavedContent)> {
+    let worktree = WorktreeHead::open_site(save.slot)?;
     let index = TempIndex::copy_of(&worktree)?;
     let (entries, staged) = read_index(&worktree, &index)?;
     let base = worktree.base_tree()?;
@@ -94,7 +94,7 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, Content)>
     nested.extend(nested::broken(&worktree.root, &changes));
     crash_point("rescue.tree");
     let mut staging = Staging::new(save.raw_folder);
-    let mut content = Content {
+    let mut content = SavedContent {
         tree: tree.clone(),
         copied: Vec::new(),
         raw: None,
@@ -124,7 +124,7 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, Content)>
     parents.extend(lost.tips);
     let mut seen = std::collections::HashSet::new();
     parents.retain(|parent| seen.insert(parent.clone()));
-    let note = Note {
+    let note = RescueNote {
         reason: save.reason.to_owned(),
         task_id: save.task_id.to_owned(),
         branch: save.branch.map(str::to_owned),
@@ -136,7 +136,7 @@ pub(crate) fn save_content(save: &Save<'_>) -> Result<(Option<Rescue>, Content)>
         commits: lost.commits,
         raw: None,
     };
-    let tree = Tree { tree, parents };
+    let tree = SavedTree { tree, parents };
     // A release that failed after this point, or another path to the same slot, may have saved all of this already.
     let before = if staging.is_empty() {
         same::saved_before(&worktree, save, &tree, &note)?
@@ -199,10 +199,10 @@ pub(crate) fn read_reference(reference: &str) -> Option<(String, String)> {
 }
 
 impl Rescue {
-    fn of(kept: Kept) -> Option<Rescue> {
+    fn of(kept: RescueRef) -> Option<Rescue> {
         let (task_id, name) = read_reference(&kept.reference)?;
         Some(Rescue {
-            note: Note::parse(&kept.message)?,
+            note: RescueNote::parse(&kept.message)?,
             reference: kept.reference,
             commit: kept.commit,
             task_id,
@@ -211,13 +211,18 @@ impl Rescue {
     }
 }
 
-pub(crate) struct Tree {
+pub(crate) struct SavedTree {
     tree: String,
     parents: Vec<String>,
 }
 
 /// Puts the copies and the commit under the first free name of this time.
-fn keep(worktree: &Worktree, tree: &Tree, mut note: Note, mut staging: Staging) -> Result<Rescue> {
+fn keep(
+    worktree: &WorktreeHead,
+    tree: &SavedTree,
+    mut note: RescueNote,
+    mut staging: Staging,
+) -> Result<Rescue> {
     for name in names(note.time) {
         // The copies first: a ref must never speak of something that is not there.
         if !staging.is_empty() {
@@ -263,7 +268,7 @@ fn task_ref(task_id: &str) -> String {
 }
 
 /// What is in the index, and the index as a tree; no tree where there is no index.
-fn read_index(worktree: &Worktree, index: &TempIndex<'_>) -> Result<(Entries, Option<String>)> {
+fn read_index(worktree: &WorktreeHead, index: &TempIndex<'_>) -> Result<(Entries, Option<String>)> {
     if !index.exists() {
         return Ok((index.entries()?, None));
     }

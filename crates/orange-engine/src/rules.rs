@@ -5,7 +5,7 @@ pub mod rules_commit;
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err, plain};
-use crate::git::committed::{Committed, Unreadable, text_of};
+use crate::git::committed::{CommittedFiles, UnreadableFile, text_of};
 use crate::git::{self, Git};
 use crate::projects::Project;
 use crate::runs::LINK_NAMES;
@@ -217,8 +217,11 @@ impl Rules {
 }
 
 /// What a repository says in its settings, as committed; and its other files.
-pub(crate) fn layer_at<'a>(repository: &'a Path, commit: &'a str) -> Result<(Layer, Tree<'a>)> {
-    let tree = Tree::at(repository, commit)?;
+pub(crate) fn layer_at<'a>(
+    repository: &'a Path,
+    commit: &'a str,
+) -> Result<(Layer, RulesTree<'a>)> {
+    let tree = RulesTree::at(repository, commit)?;
     let Some(text) = tree.file(CONFIG)? else {
         return Ok((Layer::default(), tree));
     };
@@ -230,15 +233,15 @@ pub(crate) fn layer_at<'a>(repository: &'a Path, commit: &'a str) -> Result<(Lay
 }
 
 /// The rules' files in one commit.
-pub(crate) struct Tree<'a> {
+pub(crate) struct RulesTree<'a> {
     repository: &'a Path,
     commit: &'a str,
-    files: Committed<'a>,
+    files: CommittedFiles<'a>,
 }
 
-impl<'a> Tree<'a> {
-    fn at(repository: &'a Path, commit: &'a str) -> Result<Tree<'a>> {
-        Ok(Tree {
+impl<'a> RulesTree<'a> {
+    fn at(repository: &'a Path, commit: &'a str) -> Result<RulesTree<'a>> {
+        Ok(RulesTree {
             repository,
             commit,
             files: base_files(repository, commit, &[CONFIG, INCLUDE])?,
@@ -250,7 +253,7 @@ impl<'a> Tree<'a> {
         match self.files.file(path, MAX_BYTES)? {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text)),
-            Some(Err(Unreadable { line, reason })) => {
+            Some(Err(UnreadableFile { line, reason })) => {
                 let line = line.map_or(String::new(), |line| format!(", line {line}"));
                 Err(self.broken(|file| format!("{file}{line}: {reason}"), path))
             }
@@ -397,10 +400,10 @@ pub(crate) fn base_files<'a>(
     repository: &'a Path,
     commit: &str,
     paths: &[impl AsRef<str>],
-) -> Result<Committed<'a>> {
+) -> Result<CommittedFiles<'a>> {
     let rules = [CONFIG, INCLUDE, PROMPTS, LINK];
     let all = rules.into_iter().chain(LOCKFILES.iter().copied());
-    Committed::looking_ahead(repository, commit, paths, all)
+    CommittedFiles::looking_ahead(repository, commit, paths, all)
 }
 
 /// What is in the folder of prompts.

@@ -8,7 +8,7 @@ pub mod programs;
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::Listed;
+use crate::index::list::ListedTask;
 use crate::runs::{Doing, RunFolder};
 use crate::sessions::adopted::AdoptedSessions;
 use crate::tmux::{self, Pane, PaneInfo, Server, Tmux};
@@ -99,7 +99,7 @@ impl LiveAgents {
     }
 
     /// Is the agent gone that a listed task waits for?
-    pub fn is_left(&self, row: &Listed) -> bool {
+    pub fn is_left(&self, row: &ListedTask) -> bool {
         let status = row.status.parse().ok();
         self.session(&row.folder, status, row.has_session) == SessionState::Gone
     }

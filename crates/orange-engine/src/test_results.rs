@@ -10,12 +10,12 @@ use crate::call::Call;
 use crate::database::StoredResults;
 use crate::error::{IoContext, Result, err};
 use crate::store::make_folder;
-use beneath::{Found, open_beneath, open_folder};
+use beneath::{FoundBeneath, open_beneath, open_folder};
 use orange_core::work::test_results::{FOLDER, REPORT, SCREENSHOTS};
 pub(crate) use place::{is_staged, leftovers, place};
 use sha2::{Digest, Sha256};
 use stage::{LONGEST_REPORT, TOO_LONG};
-pub(crate) use stage::{Source, Staged, is_own_folder, stage};
+pub(crate) use stage::{ReportSource, Staged, is_own_folder, stage};
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
 use std::os::unix::fs::MetadataExt;
@@ -63,7 +63,7 @@ pub(crate) fn report_of(task: &Path) -> PathBuf {
 }
 
 /// What is there; agents write it, so that it may be anything.
-fn own_report(task: &Path) -> Result<Found> {
+fn own_report(task: &Path) -> Result<FoundBeneath> {
     let found = open_folder(task).and_then(|folder| open_beneath(folder, &[FOLDER, REPORT]));
     found.doing("read", &report_of(task))
 }
@@ -73,9 +73,9 @@ pub(crate) fn open_own_report(
     task: &Path,
 ) -> Result<std::result::Result<Take<File>, &'static str>> {
     let file = match own_report(task)? {
-        Found::File(file) => file,
-        Found::Other(why) => return Ok(Err(why)),
-        Found::Nothing => return Ok(Err("it is not there")),
+        FoundBeneath::File(file) => file,
+        FoundBeneath::Other(why) => return Ok(Err(why)),
+        FoundBeneath::Nothing => return Ok(Err("it is not there")),
     };
     let length = file.metadata().doing("read", &report_of(task))?.len();
     Ok(if length > LONGEST_REPORT {
@@ -105,8 +105,8 @@ pub(crate) fn make_screenshots_folder(task: &Path) -> Result<PathBuf> {
 pub(crate) fn digest_of_report(task: &Path) -> Result<Option<String>> {
     let path = report_of(task);
     let file = match own_report(task)? {
-        Found::File(file) => file,
-        Found::Other(_) | Found::Nothing => return Ok(None),
+        FoundBeneath::File(file) => file,
+        FoundBeneath::Other(_) | FoundBeneath::Nothing => return Ok(None),
     };
     let about = file.metadata().doing("read", &path)?;
     if about.len() > LONGEST_REPORT {

@@ -42,7 +42,7 @@ pub(crate) fn move_to_trash(call: &Call, place: &Place) -> Result<()> {
     sync_parents(&place.path, &target);
     crash_point("delete.moved");
     call.index()?.store(&[], &[place.folder()]);
-    call.store.append_to_feed(&feed::Line {
+    call.store.append_to_feed(&feed::FeedLine {
         time: call.now(),
         folder: place.folder(),
         revision: task.revision,

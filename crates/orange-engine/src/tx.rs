@@ -37,7 +37,7 @@ use orange_core::history::payload::{ContextChanged, HookEnded};
 use orange_core::history::{Event, EventType, HookOutcome, Payload};
 use orange_core::machine::{self, Facts, Situation};
 use orange_core::reconcile::Broken;
-use orange_core::review::{self, Left};
+use orange_core::review::{self, ReviewerEnd};
 use orange_core::task::{Field, Status, Task};
 use orange_core::workflow::Actor;
 use orange_core::{Action, artifact, text};
@@ -199,7 +199,7 @@ impl TaskTx<'_> {
         facts::situation(self.call, &self.task, &self.body, facts)
     }
 
-    fn review_problem(&self, by: Option<&str>, left: Option<Left<'_>>) -> Option<String> {
+    fn review_problem(&self, by: Option<&str>, left: Option<ReviewerEnd<'_>>) -> Option<String> {
         facts::review_problem(self.call, &self.task, self.history(), &self.body, by, left)
     }
 
@@ -534,7 +534,7 @@ impl TaskTx<'_> {
 
     /// Tells other processes that the task has changed. They read its files and the index.
     fn tell_feed(&mut self) {
-        self.call.store.append_to_feed(&feed::Line {
+        self.call.store.append_to_feed(&feed::FeedLine {
             time: self.call.now(),
             folder: self.place.folder(),
             revision: self.task.revision,

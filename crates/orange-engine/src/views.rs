@@ -62,7 +62,7 @@ pub use crate::views::projects::{ProjectResult, ProjectView};
 pub use crate::views::questions::Questions;
 pub use crate::views::results::{RewindResult, TaskResult};
 pub use crate::views::settings::{
-    EditedSettings, SettingView, SettingsView, Source, UnknownSetting,
+    EditedSettings, SettingView, SettingsView, UnknownSetting, ValueSource,
 };
 pub use crate::views::several::{ChangedTask, Outcomes};
 pub use crate::views::spec::{SpecView, TaskSpec};

@@ -2,7 +2,7 @@
 //! judge says is a judgement in the same way.
 
 use orange_core::work::answer::Answer;
-use orange_core::work::verdict::{Decision, Judgement};
+use orange_core::work::verdict::{JudgeDecision, Judgement};
 
 pub fn answer(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -31,7 +31,7 @@ fn judgement(text: &str) {
     let approved = format!(r#"{text} {{"decision": "approved"}}"#);
     let rejected = format!(r#"{approved} {{"decision": "rejected"}}"#);
     // Whatever stands before them, one of both cannot win.
-    if Judgement::read(&approved).decision == Decision::Approved {
-        assert_ne!(Judgement::read(&rejected).decision, Decision::Approved);
+    if Judgement::read(&approved).decision == JudgeDecision::Approved {
+        assert_ne!(Judgement::read(&rejected).decision, JudgeDecision::Approved);
     }
 }

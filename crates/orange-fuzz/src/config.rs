@@ -1,6 +1,6 @@
 //! config.yaml: read, or an error that names a line of it; a setting that is changed is changed, and nothing else.
 
-use orange_core::config::{Config, EditError, Layer, Mistake, Setting, edited};
+use orange_core::config::{Config, ConfigEditError, Layer, Mistake, Setting, edited};
 use serde_json::{Value, json};
 
 pub fn config(bytes: &[u8]) {
@@ -32,8 +32,8 @@ pub fn config(bytes: &[u8]) {
 fn changed(text: &str, key: &str, value: Value) {
     let new = match edited(text, key, Some(&value)) {
         Ok(new) => new,
-        Err(EditError::Unreadable(mistake)) => return is_told_where(text, &mistake),
-        Err(EditError::Layout { .. }) => return,
+        Err(ConfigEditError::Unreadable(mistake)) => return is_told_where(text, &mistake),
+        Err(ConfigEditError::Layout { .. }) => return,
     };
     assert_eq!(at(&new, key), Some(value.clone()), "{new:?}");
     assert_eq!(edited(&new, key, Some(&value)).as_deref(), Ok(new.as_str()));

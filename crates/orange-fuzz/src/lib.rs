@@ -56,7 +56,7 @@ pub const READERS: &[Check] = &[
     |bytes| drop(str::from_utf8(bytes).map(orange_core::artifact::sections)),
     |bytes| drop(str::from_utf8(bytes).map(|text| orange_core::yaml::read(text, 0..text.len()))),
     sim_script,
-    |bytes| drop(str::from_utf8(bytes).map(orange_core::work::spec::Outline::of)),
+    |bytes| drop(str::from_utf8(bytes).map(orange_core::work::spec::SpecOutline::of)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::plan::Plan::parse)),
     |bytes| drop(str::from_utf8(bytes).map(orange_core::work::answer::Answer::read)),
     |bytes| drop(orange_core::work::test_results::read(bytes)),

@@ -5,9 +5,9 @@ use orange_core::Timestamp;
 use orange_core::artifact;
 use orange_core::history::History;
 use orange_core::machine;
-use orange_core::reconcile::{Broken, Folder, Reconciled, differing_fields, last_resort};
+use orange_core::reconcile::{Broken, Reconciled, TaskFolder, differing_fields, last_resort};
 use orange_core::task::Task;
-use orange_core::task_file::{EditError, TaskFile, salvage_body};
+use orange_core::task_file::{TaskFile, TaskFileEditError, salvage_body};
 use serde_json::Value;
 
 const BETWEEN: &[u8] = b"\n%%\n";
@@ -83,7 +83,10 @@ fn written(file: &Result<TaskFile, Broken>, bytes: &[u8], truth: &Reconciled) ->
     match new.edit(&changes(&new, &truth.task)) {
         Ok(()) => {}
         Err(error) => {
-            assert!(matches!(error, EditError::TooLarge { .. }), "{error}");
+            assert!(
+                matches!(error, TaskFileEditError::TooLarge { .. }),
+                "{error}"
+            );
             return None;
         }
     }
@@ -120,8 +123,8 @@ fn decide(
     orange_core::reconcile::reconcile(file, history, folder(&|| Some(shrunk)), now(), &mut refuse)
 }
 
-fn folder(journal_shrunk: &dyn Fn() -> Option<bool>) -> Folder<'_> {
-    Folder {
+fn folder(journal_shrunk: &dyn Fn() -> Option<bool>) -> TaskFolder<'_> {
+    TaskFolder {
         name: "feature/cart",
         project: "shop",
         modified: now(),

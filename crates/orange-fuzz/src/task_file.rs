@@ -2,7 +2,7 @@
 //! keeps its body.
 
 use orange_core::reconcile::Filed;
-use orange_core::task_file::{Damage, EditError, MAX_BYTES, TaskFile, salvage_body};
+use orange_core::task_file::{Damage, MAX_BYTES, TaskFile, TaskFileEditError, salvage_body};
 use serde_json::{Value, json};
 
 /// Editing every key of a huge frontmatter would only take long.
@@ -69,7 +69,10 @@ fn edited(file: &TaskFile, changes: &[(&str, Option<Value>)]) -> Option<TaskFile
     match new.edit(changes) {
         Ok(()) => Some(new),
         Err(error) => {
-            assert!(matches!(error, EditError::TooLarge { .. }), "{error}");
+            assert!(
+                matches!(error, TaskFileEditError::TooLarge { .. }),
+                "{error}"
+            );
             assert_eq!(&new, file);
             None
         }

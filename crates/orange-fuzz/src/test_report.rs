@@ -2,7 +2,7 @@
 //! name.
 
 use orange_core::work::test_results::names::check_name;
-use orange_core::work::test_results::{Form, read};
+use orange_core::work::test_results::{ReportForm, read};
 
 pub fn test_report(bytes: &[u8]) {
     let Ok(parsed) = read(bytes) else {
@@ -12,7 +12,7 @@ pub fn test_report(bytes: &[u8]) {
         assert_eq!(check_name(&file.name), Ok(()), "{:?}", file.name);
     }
     assert!(!parsed.report.figures().words().is_empty());
-    if parsed.form == Form::Playwright {
+    if parsed.form == ReportForm::Playwright {
         let mut names: Vec<_> = parsed
             .files
             .iter()
@@ -26,6 +26,6 @@ pub fn test_report(bytes: &[u8]) {
     let written = serde_json::to_vec(&parsed.report).unwrap_or_default();
     let again = read(written.as_slice());
     let again = again.map(|again| (again.form, again.report));
-    let expected = Ok((Form::Own, parsed.report));
+    let expected = Ok((ReportForm::Own, parsed.report));
     assert_eq!(again.map_err(|error| error.to_string()), expected);
 }

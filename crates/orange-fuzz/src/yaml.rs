@@ -1,6 +1,6 @@
 //! YAML: what is read stands where it is said to, and what is written reads back the same.
 
-use orange_core::yaml::{Entry, Node, YamlError, emit_entry, fits, read};
+use orange_core::yaml::{MappingEntry, Node, YamlError, emit_entry, fits, read};
 
 pub fn yaml(bytes: &[u8]) {
     let Ok(text) = str::from_utf8(bytes) else {
@@ -37,7 +37,7 @@ fn stands_in(text: &str, node: &Node) {
         Node::Scalar { .. } => {}
         Node::Sequence { items, .. } => items.iter().for_each(|item| stands_in(text, item)),
         Node::Mapping { entries, .. } => {
-            for Entry {
+            for MappingEntry {
                 key_span, value, ..
             } in entries
             {

@@ -1,7 +1,7 @@
 //! Bare repositories. Git treats any folder with HEAD, objects/ and refs/ as a repository and obeys its configuration,
 //! and such a folder can be committed as ordinary files. So discovery never uses one; a person has to name it.
 
-use super::said::{Said, phrases};
+use super::said::{GitOutput, phrases};
 use std::path::{Path, PathBuf};
 
 /// Makes git refuse a bare repository that it finds by itself. `--bare` or a `.git` that leads to it still name it.
@@ -16,7 +16,7 @@ pub fn is_bare(folder: &Path) -> bool {
 }
 
 /// Returns the bare repository that a folder is in, without asking git, if discovery was refused because of it.
-pub(super) fn refused(folder: &Path, said: &Said) -> Option<PathBuf> {
+pub(super) fn refused(folder: &Path, said: &GitOutput) -> Option<PathBuf> {
     if !said.failed_by(phrases::ONLY_NAMED_BARE) {
         return None;
     }

@@ -64,7 +64,7 @@ const OLD: Duration = Duration::from_secs(3600);
 
 /// The first line of a note; the process that was started follows on the second one.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct CallNote {
     pub(super) words: String,
     /// The folder that all worktrees of the repository share.
     pub(super) common: PathBuf,
@@ -85,33 +85,33 @@ pub(super) fn may_lock(words: &str) -> bool {
 }
 
 /// Something that is at work in a repository.
-pub struct Call {
+pub struct GitCall {
     /// Where its note is kept.
     home: PathBuf,
     file: PathBuf,
-    note: Note,
+    note: CallNote,
 }
 
-impl Call {
+impl GitCall {
     /// None for a git that locks nothing, and where no note can be kept: then a lock is only named.
-    pub(super) fn of_git(folder: &Path, behalf: Option<&Behalf>, words: &str) -> Option<Call> {
+    pub(super) fn of_git(folder: &Path, behalf: Option<&Behalf>, words: &str) -> Option<GitCall> {
         if may_lock(words) {
-            Call::noted(folder, behalf?, words, false)
+            GitCall::noted(folder, behalf?, words, false)
         } else {
             None
         }
     }
 
     /// Notes that a program begins in this folder which may call git. None where no note can be kept.
-    pub fn begin(site: &Site, words: &str) -> Option<Call> {
-        Call::noted(site, site.behalf(), words, true)
+    pub fn begin(site: &Site, words: &str) -> Option<GitCall> {
+        GitCall::noted(site, site.behalf(), words, true)
     }
 
-    fn noted(folder: &Path, behalf: &Behalf, words: &str, is_program: bool) -> Option<Call> {
+    fn noted(folder: &Path, behalf: &Behalf, words: &str, is_program: bool) -> Option<GitCall> {
         static OWN: OnceLock<Option<ProcessId>> = OnceLock::new();
         let orange = OWN.get_or_init(|| ProcessId::of(std::process::id()));
         let (own, common) = git_dirs_of(folder)?;
-        let note = Note {
+        let note = CallNote {
             words: words.to_owned(),
             common,
             own: Some(own),
@@ -122,7 +122,7 @@ impl Call {
         let home = behalf.home()?.to_owned();
         let file = home.join(FOLDER).join(unique_name());
         create(&file)?.write_all(&line_of(&note)?).ok()?;
-        Some(Call { home, file, note })
+        Some(GitCall { home, file, note })
     }
 
     /// Adds who it is. A note without that still tells of the repository and the time.
@@ -178,7 +178,7 @@ pub enum Need {
     Later,
 }
 
-impl Note {
+impl CallNote {
     /// Removes the locks that this git left. False if it cannot be told yet which these are.
     fn clear_up(&self, home: &Path, need: Need) -> bool {
         locks::remove_left(&locks::Killed {
@@ -203,7 +203,7 @@ pub fn clear_up(home: &Path, need: Need) {
             // Each agent that is alive has such a note, and every command comes by here: no more of it is read.
             continue;
         }
-        let done = match note.and_then(read::<Note>) {
+        let done = match note.and_then(read::<CallNote>) {
             // That Orange clears up itself, unless it could not tell which locks were left: it does not look a second time.
             Some(note) if note.orange.is_alive() && (git.is_none() || !is_older(&file, UNSURE)) => {
                 false

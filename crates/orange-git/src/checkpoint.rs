@@ -3,7 +3,7 @@
 use super::rescue::nul_separated;
 use super::said::phrases;
 use super::{Git, Site, commit_of};
-use orange_core::work::transcript::{ChangedFile, FileAction};
+use orange_core::work::transcript::{ChangedFileRow, FileAction};
 use orange_sys::error::Result;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -110,7 +110,7 @@ pub fn forget(repository: &Site, task: &str) -> Result<()> {
 }
 
 /// What changed between two commits, file by file.
-pub fn changed_files(folder: &Path, from: &str, to: &str) -> Result<Vec<ChangedFile>> {
+pub fn changed_files(folder: &Path, from: &str, to: &str) -> Result<Vec<ChangedFileRow>> {
     let options = [
         "diff",
         "--raw",
@@ -146,7 +146,7 @@ pub fn changed_files(folder: &Path, from: &str, to: &str) -> Result<Vec<ChangedF
             continue;
         };
         let action = actions.get(path).copied().unwrap_or(FileAction::Modified);
-        files.push(ChangedFile {
+        files.push(ChangedFileRow {
             path: path.to_owned(),
             action,
             lines: added.parse().ok().zip(removed.parse().ok()),

@@ -10,27 +10,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// A commit never changes, so its files need to be looked for once. One start asks several times.
-static KNOWN: LazyLock<Mutex<HashMap<(PathBuf, String), Known>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HashMap<(PathBuf, String), KnownPaths>>> =
+    LazyLock::new(Mutex::default);
 
 /// More commits than any command needs; a process that lives long begins anew.
 const MOST_KNOWN: usize = 200;
 
 /// What was looked for in a commit, and what was there.
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct KnownPaths {
     paths: Vec<String>,
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
 }
 
 /// Some files of one commit.
-pub struct Committed<'a> {
+pub struct CommittedFiles<'a> {
     repository: &'a Path,
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
 }
 
 /// A file, or a folder, in a commit.
 #[derive(Debug, Clone)]
-struct Entry {
+struct TreeEntry {
     path: String,
     mode: String,
     object: String,
@@ -39,20 +40,20 @@ struct Entry {
 
 /// A file that is there and cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unreadable {
+pub struct UnreadableFile {
     /// Where it stops being text.
     pub line: Option<usize>,
     pub reason: String,
 }
 
-impl<'a> Committed<'a> {
+impl<'a> CommittedFiles<'a> {
     /// Looks for these paths; one that ends with a slash stands for what is in that folder.
     pub fn at(
         repository: &'a Path,
         commit: &str,
         paths: &[impl AsRef<str>],
-    ) -> Result<Committed<'a>> {
-        Committed::looking_ahead(repository, commit, paths, std::iter::empty())
+    ) -> Result<CommittedFiles<'a>> {
+        CommittedFiles::looking_ahead(repository, commit, paths, std::iter::empty())
     }
 
     /// The same. If git has to be asked, it is asked for `later` too: those paths are looked for next.
@@ -61,7 +62,7 @@ impl<'a> Committed<'a> {
         commit: &str,
         paths: &[impl AsRef<str>],
         later: impl Iterator<Item = &'static str>,
-    ) -> Result<Committed<'a>> {
+    ) -> Result<CommittedFiles<'a>> {
         let all = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let of = (repository.to_owned(), commit.to_owned());
         let known = all().get(&of).cloned();
@@ -83,7 +84,7 @@ impl<'a> Committed<'a> {
         }
         let mut entries = known.entries;
         entries.retain(|entry| wanted.iter().any(|path| stands_for(path, &entry.path)));
-        Ok(Committed {
+        Ok(CommittedFiles {
             repository,
             entries,
         })
@@ -110,12 +111,12 @@ impl<'a> Committed<'a> {
         &self,
         path: &str,
         max_bytes: u64,
-    ) -> Result<Option<std::result::Result<String, Unreadable>>> {
+    ) -> Result<Option<std::result::Result<String, UnreadableFile>>> {
         let Some(entry) = self.entries.iter().find(|entry| entry.path == path) else {
             return Ok(None);
         };
         let unreadable =
-            |line: Option<usize>, reason: String| Ok(Some(Err(Unreadable { line, reason })));
+            |line: Option<usize>, reason: String| Ok(Some(Err(UnreadableFile { line, reason })));
         if !entry.mode.starts_with("100") {
             return unreadable(None, "it is not a plain file".into());
         }
@@ -133,7 +134,7 @@ impl<'a> Committed<'a> {
     }
 }
 
-impl Known {
+impl KnownPaths {
     fn covers(&self, paths: &[&str]) -> bool {
         let covers = |path: &&str| self.paths.iter().any(|known| stands_for(known, path));
         paths.iter().all(covers)
@@ -162,11 +163,11 @@ fn stands_for(asked: &str, path: &str) -> bool {
 }
 
 /// `100644 blob <object> <size>\t<path>`.
-fn entry(line: &OsStr) -> Option<Entry> {
+fn entry(line: &OsStr) -> Option<TreeEntry> {
     let (facts, path) = line.to_str()?.split_once('\t')?;
     let mut facts = facts.split_ascii_whitespace();
     let (mode, _kind, object, size) = (facts.next()?, facts.next()?, facts.next()?, facts.next()?);
-    Some(Entry {
+    Some(TreeEntry {
         path: path.to_owned(),
         mode: mode.to_owned(),
         object: object.to_owned(),

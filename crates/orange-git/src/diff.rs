@@ -1,7 +1,7 @@
 //! Diffs for people and programs: git's own, with nothing that a repository could make it run.
 
 use super::hidden::may_have_flags;
-use super::rescue::Worktree;
+use super::rescue::WorktreeHead;
 use super::rescue::content::TempIndex;
 use super::{Git, cannot_start, spoken};
 use orange_sys::error::{Result, err};
@@ -41,7 +41,7 @@ pub enum Sides {
 
 /// What is shown of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum DiffShape {
     /// Line by line. With binary files in it, it can be applied elsewhere; without them it can be read.
     Patch { binary: bool },
     /// A line for every file, in so many columns.
@@ -88,13 +88,18 @@ fn lossy_or_null<S: Serializer>(
 pub type Sink<'a> = dyn FnMut(&[u8]) -> bool + 'a;
 
 /// Git's own diff, byte by byte.
-pub fn show(sides: &Sides, shape: Shape, files: &[OsString], sink: &mut Sink<'_>) -> Result<()> {
+pub fn show(
+    sides: &Sides,
+    shape: DiffShape,
+    files: &[OsString],
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     let shape = match shape {
         // With less around a change than this, or none, it cannot be applied.
-        Shape::Patch { binary: true } => vec!["--binary".to_owned(), "--unified=3".to_owned()],
-        Shape::Patch { binary: false } => vec!["--patch".to_owned()],
-        Shape::Stat { columns: None } => vec!["--stat".to_owned()],
-        Shape::Stat {
+        DiffShape::Patch { binary: true } => vec!["--binary".to_owned(), "--unified=3".to_owned()],
+        DiffShape::Patch { binary: false } => vec!["--patch".to_owned()],
+        DiffShape::Stat { columns: None } => vec!["--stat".to_owned()],
+        DiffShape::Stat {
             columns: Some(columns),
         } => vec![format!("--stat={columns}")],
     };
@@ -133,7 +138,7 @@ fn with_sides<T>(sides: &Sides, look: impl FnOnce(Git, &[&str]) -> Result<T>) ->
             to,
         } => look(Git::at(repository).quiet(), &[from, to]),
         Sides::Worktree(folder) => {
-            let worktree = Worktree::open(folder)?;
+            let worktree = WorktreeHead::open(folder)?;
             let index = TempIndex::copy_of(&worktree)?;
             if may_have_flags(index.path()) {
                 index.clear_flags(&index.entries()?)?;
@@ -176,7 +181,7 @@ impl Git {
         if !all_read || status.success() {
             return Ok(());
         }
-        let said = super::Said {
+        let said = super::GitOutput {
             success: false,
             code: status.code(),
             lock: None,

@@ -2,7 +2,7 @@
 //! them, because a list asks about every active task at once.
 
 use super::rescue::refs::empty_tree;
-use super::{Git, Said, refs};
+use super::{Git, GitOutput, refs};
 use orange_sys::error::{Result, err};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -130,7 +130,7 @@ fn counting(repository: &Path, until: Option<Instant>) -> Git {
 
 /// A line with the commit, then perhaps one with its numbers. Git says them in the order it was asked in, and passes
 /// over what it does not find.
-fn read_sizes(said: &Said, pairs: &[(Option<&str>, &str)], sizes: &mut [Option<Size>]) {
+fn read_sizes(said: &GitOutput, pairs: &[(Option<&str>, &str)], sizes: &mut [Option<Size>]) {
     let text = String::from_utf8_lossy(&said.stdout);
     // The last line may be cut off when time is over, and the commit before it may have had one.
     let whole = if said.success {
@@ -278,7 +278,7 @@ mod tests {
         let pairs = [one.as_str(), &two, &three].map(|head| (Some("base"), head));
         let read = |stdout: String, success| {
             let mut sizes = vec![None; 3];
-            let said = Said {
+            let said = GitOutput {
                 success,
                 code: Some(i32::from(!success)),
                 stdout: stdout.into_bytes(),

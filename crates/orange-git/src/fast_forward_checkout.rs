@@ -4,7 +4,7 @@
 
 mod restore;
 
-use super::landing::{Moved, Swap, ready};
+use super::landing::{BranchMove, BranchSwap, ready};
 use super::locks::{self, Wait};
 use super::site::Behalf;
 use super::state::git_folder;
@@ -26,7 +26,7 @@ const HOOK: Duration = Duration::from_secs(600);
 const OURS: &str = "orange brings this checkout forward:";
 
 /// A checkout whose index nobody else changes now. Dropped, it is as it was.
-pub struct Held {
+pub struct HeldCheckout {
     /// What was begun could not be brought to an end: the lock stays, and `recover` goes on there.
     unfinished: bool,
     checkout: Site,
@@ -36,15 +36,15 @@ pub struct Held {
     copy: PathBuf,
 }
 
-impl Held {
+impl HeldCheckout {
     /// Waits until no other git is at work there; Err says in words that one still is.
-    pub fn take(checkout: &Site, owner: &str) -> Result<std::result::Result<Held, String>> {
+    pub fn take(checkout: &Site, owner: &str) -> Result<std::result::Result<HeldCheckout, String>> {
         let folder = git_dir(checkout)?;
         let lock = folder.join("index.lock");
         let mut wait = Wait::begin(checkout.behalf());
         loop {
             match place(&lock, owner, "", true) {
-                Ok(()) => return Ok(Ok(Held::of(checkout, &folder, owner))),
+                Ok(()) => return Ok(Ok(HeldCheckout::of(checkout, &folder, owner))),
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                     return Err(Error::io("lock", &lock, &error));
                 }
@@ -63,8 +63,8 @@ impl Held {
         }
     }
 
-    fn of(checkout: &Site, folder: &Path, owner: &str) -> Held {
-        Held {
+    fn of(checkout: &Site, folder: &Path, owner: &str) -> HeldCheckout {
+        HeldCheckout {
             unfinished: false,
             checkout: checkout.clone(),
             owner: owner.to_owned(),
@@ -75,7 +75,7 @@ impl Held {
     }
 
     /// Brings it forward. What is edited there stays; where that is impossible, all stays.
-    pub fn forward(mut self, branch: &str, to: &str) -> Result<Moved> {
+    pub fn forward(mut self, branch: &str, to: &str) -> Result<BranchMove> {
         place(&self.lock, &self.owner, to, false).doing("write", &self.lock)?;
         // Whoever finds the lock can tell by this whether somebody is still at it: we, or a git that outlived us.
         let alive = File::open(&self.lock).and_then(|file| file.lock().map(|()| file));
@@ -85,20 +85,20 @@ impl Held {
         let on_branch = super::current_branch(&self.checkout)?.as_deref() == Some(branch);
         // Somebody may have switched branches in this moment, or moved this one.
         let Some(from) = from.filter(|_| on_branch) else {
-            return Ok(Moved::Overtaken);
+            return Ok(BranchMove::Overtaken);
         };
         if !super::is_ancestor(&self.checkout, &from, to)? {
-            return Ok(Moved::Overtaken);
+            return Ok(BranchMove::Overtaken);
         }
         self.copy_index()?;
         let could = ready::could_fast_forward(&self.checkout, || self.git(), to)?;
-        if could != Moved::Yes {
+        if could != BranchMove::Yes {
             return Ok(could);
         }
         // An error from here on says nothing about what git has done. Then all is left as a kill would leave it.
         self.unfinished = true;
         let moved = self.write_files_and_branch(branch, &from, to, &alive)?;
-        if moved == Moved::Yes {
+        if moved == BranchMove::Yes {
             crash_point("forward.merged");
             self.put_index_in_place()?;
             crash_point("forward.written");
@@ -106,7 +106,7 @@ impl Held {
         self.unfinished = false;
         let checkout = self.checkout.clone();
         drop(self);
-        if moved == Moved::Yes {
+        if moved == BranchMove::Yes {
             run_post_merge(&checkout);
         }
         Ok(moved)
@@ -120,7 +120,7 @@ impl Held {
         from: &str,
         to: &str,
         alive: &File,
-    ) -> Result<Moved> {
+    ) -> Result<BranchMove> {
         let said = self
             .git()
             .args(["read-tree", "-m", "-u", from, to])
@@ -131,18 +131,18 @@ impl Held {
             return Ok(ready::in_the_way(&self.checkout, &said.stderr));
         }
         crash_point("forward.files");
-        let swap = Swap {
+        let swap = BranchSwap {
             branch,
             from,
             to,
             why: "orange: Fast-forward",
         };
         let moved = swap.make(&self.checkout, alive)?;
-        if moved != Moved::Yes {
+        if moved != BranchMove::Yes {
             self.put_back(to, from)?;
         }
         Ok(match moved {
-            Moved::Failed(why) => ready::failed(&self.checkout, &why),
+            BranchMove::Failed(why) => ready::failed(&self.checkout, &why),
             moved => moved,
         })
     }
@@ -177,7 +177,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldCheckout {
     fn drop(&mut self) {
         // Left by a git that was killed over the copy.
         let _ = fs::remove_file(self.copy.with_extension("orange.lock"));
@@ -223,7 +223,7 @@ pub fn recover(checkout: &Site, owner: &str) -> Result<()> {
         let error = err!(Busy, "git is still bringing {place} forward");
         return Err(error.hint("wait until it is through, then try again"));
     }
-    let mut held = Held::of(checkout, &folder, owner);
+    let mut held = HeldCheckout::of(checkout, &folder, owner);
     let Some(to) = words.next() else {
         return Ok(());
     };
@@ -263,10 +263,10 @@ fn still_at_work(lock: &Path, behalf: &Behalf) -> Result<bool> {
 }
 
 /// Would it work? Asked before something is pushed that could not be had here afterwards.
-pub fn could_forward(checkout: &Site, owner: &str, to: &str) -> Result<Moved> {
-    let held = match Held::take(checkout, owner)? {
+pub fn could_forward(checkout: &Site, owner: &str, to: &str) -> Result<BranchMove> {
+    let held = match HeldCheckout::take(checkout, owner)? {
         Ok(held) => held,
-        Err(why) => return Ok(Moved::Refused(why)),
+        Err(why) => return Ok(BranchMove::Refused(why)),
     };
     held.copy_index()?;
     ready::could_fast_forward(checkout, || held.git(), to)

@@ -4,7 +4,7 @@ mod flags;
 
 use super::Git;
 use super::rescue::content::{Entries, TempIndex, is_sparse};
-use super::rescue::{Worktree, nul_separated};
+use super::rescue::{WorktreeHead, nul_separated};
 use super::state::git_folder;
 pub(super) use flags::may_have_flags;
 use orange_sys::error::Result;
@@ -23,7 +23,7 @@ pub(super) fn look_past_flags<T>(worktree: &Path, ask: impl Fn(Git) -> Result<T>
     let Some(entries) = entries else {
         return ask(git());
     };
-    let worktree = Worktree::open(worktree)?;
+    let worktree = WorktreeHead::open(worktree)?;
     let index = TempIndex::copy_of(&worktree)?;
     index.clear_flags(&entries)?;
     ask(git().env("GIT_INDEX_FILE", index.path()))

@@ -16,7 +16,7 @@ const PUSH: Duration = Duration::from_secs(600);
 
 /// What became of an attempt to move a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moved {
+pub enum BranchMove {
     Yes,
     /// Somebody else moved it meanwhile.
     Overtaken,
@@ -105,23 +105,23 @@ fn without_heads(name: &str) -> &str {
 }
 
 /// Moves a branch that is checked out nowhere, if it is still where it was.
-pub struct Swap<'a> {
+pub struct BranchSwap<'a> {
     pub branch: &'a str,
     pub from: &'a str,
     pub to: &'a str,
     pub why: &'a str,
 }
 
-impl Swap<'_> {
+impl BranchSwap<'_> {
     /// `alive` is locked as long as git is at it.
-    pub fn make(&self, repository: &Site, alive: &File) -> Result<Moved> {
+    pub fn make(&self, repository: &Site, alive: &File) -> Result<BranchMove> {
         self.swap(repository, alive, |reference| {
             has_arrived(repository, reference, self.to)
         })
     }
 
     /// The same for a move backwards: there a branch that has not moved is beyond its target too.
-    pub fn make_backwards(&self, repository: &Site, alive: &File) -> Result<Moved> {
+    pub fn make_backwards(&self, repository: &Site, alive: &File) -> Result<BranchMove> {
         self.swap(repository, alive, |reference| {
             let now = super::commit_of(repository, reference)?;
             Ok(now.as_deref() == Some(self.to))
@@ -133,7 +133,7 @@ impl Swap<'_> {
         repository: &Site,
         alive: &File,
         has_moved: impl FnOnce(&str) -> Result<bool>,
-    ) -> Result<Moved> {
+    ) -> Result<BranchMove> {
         let reference = format!("refs/heads/{}", self.branch);
         let said = super::past_locks(repository.behalf(), || {
             repository
@@ -145,13 +145,13 @@ impl Swap<'_> {
                 .run()
         })?;
         if said.success || has_moved(&reference)? {
-            return Ok(Moved::Yes);
+            return Ok(BranchMove::Yes);
         }
         let now = super::commit_of(repository, &reference)?;
         if now.as_deref() == Some(self.from) {
-            Ok(Moved::Failed(reason_in(&said.stderr)))
+            Ok(BranchMove::Failed(reason_in(&said.stderr)))
         } else {
-            Ok(Moved::Overtaken)
+            Ok(BranchMove::Overtaken)
         }
     }
 }

@@ -34,19 +34,19 @@ mod trace;
 pub mod worktree;
 mod worktree_lock;
 
-use calls::Call;
+use calls::GitCall;
 pub use locks::past_locks;
 use orange_sys::environment;
 use orange_sys::error::{Code, Error, Result, copied, err, plain};
 use orange_sys::programs::located;
-use orange_sys::time_limit::{LimitOfThread, Watch};
+use orange_sys::time_limit::{GroupTimeout, LimitOfThread};
 pub use questions::{
     branch_exists, branches_with, commit_in_files, commit_of, commits_ahead, commits_of,
     current_branch, default_branch, has_path, is_ancestor, merge_base, repository_of, short,
     uncommitted, valid_branch_name,
 };
 use said::phrases;
-pub use said::{Said, obstacle};
+pub use said::{GitOutput, obstacle};
 use site::Behalf;
 pub use site::Site;
 use std::ffi::OsStr;
@@ -232,7 +232,7 @@ impl Git {
     }
 
     /// Runs it, whatever it answers.
-    pub fn run(mut self) -> Result<Said> {
+    pub fn run(mut self) -> Result<GitOutput> {
         if self.timeout.is_none() && self.held.is_none() {
             self.timeout = LimitOfThread::now();
         }
@@ -257,7 +257,7 @@ impl Git {
             behalf.is_some() || has_own_index(&self.command) || !calls::may_lock(&words),
             "{words}: nobody would clear up after it"
         );
-        let call = folder.and_then(|folder| Call::of_git(folder, behalf, &words));
+        let call = folder.and_then(|folder| GitCall::of_git(folder, behalf, &words));
         let mut child = self.command.spawn().map_err(|error| cannot_start(&error))?;
         if let Some(call) = &call {
             call.started(child.id());
@@ -268,14 +268,16 @@ impl Git {
                 let _ = pipe.write_all(&bytes);
             })
         });
-        let watch = self.timeout.map(|timeout| Watch::over(child.id(), timeout));
+        let watch = self
+            .timeout
+            .map(|timeout| GroupTimeout::over(child.id(), timeout));
         let output = child
             .wait_with_output()
             .map_err(|error| cannot_start(&error))?;
         if let Some(writer) = writer {
             let _ = writer.join();
         }
-        let timed_out = watch.is_some_and(Watch::end);
+        let timed_out = watch.is_some_and(GroupTimeout::end);
         if let Some(call) = call {
             call.ended(output.status.signal().is_some());
         }
@@ -287,7 +289,7 @@ impl Git {
         }
         let success = output.status.success();
         let lock = (!success).then(|| locks::named_in(&stderr, folder));
-        Ok(Said {
+        Ok(GitOutput {
             success,
             code: output.status.code(),
             stdout: output.stdout,
@@ -335,7 +337,7 @@ impl Git {
     }
 
     /// Runs it; git's own words are the error when it fails.
-    pub fn checked(self) -> Result<Said> {
+    pub fn checked(self) -> Result<GitOutput> {
         let words = spoken(&self.command);
         self.run()?.checked(&words)
     }

@@ -1,11 +1,11 @@
 //! Lock files of git: waiting for another git that is at work in the same repository, and telling its locks from those
 //! that a killed git left behind.
 
-use super::calls::{Need, Note};
+use super::calls::{CallNote, Need};
 use super::layout::link_of;
 use super::site::Behalf;
 use super::worktree::same_folder;
-use super::{Git, Said, rescue, state};
+use super::{Git, GitOutput, rescue, state};
 use orange_core::naming::counted;
 use orange_core::{Action, Text, text};
 use orange_sys::error::Result;
@@ -74,7 +74,7 @@ impl Git {
 
 /// Runs git again while another git holds a lock that it wants, for five seconds at most. A lock that nobody can be holding
 /// is not waited for.
-pub fn past_locks(behalf: &Behalf, run: impl Fn() -> Result<Said>) -> Result<Said> {
+pub fn past_locks(behalf: &Behalf, run: impl Fn() -> Result<GitOutput>) -> Result<GitOutput> {
     let mut wait = Wait::begin(behalf);
     let mut cleared_up = false;
     loop {
@@ -205,7 +205,7 @@ fn collect(folder: &Path, deep: bool, found: &mut Vec<PathBuf>) {
 
 /// A git that was killed, and where it could have left locks.
 pub(super) struct Killed<'a> {
-    pub(super) note: &'a Note,
+    pub(super) note: &'a CallNote,
     /// The folder with the worktrees of the pool: a git that adds or removes one locks files there.
     pub(super) workspaces: PathBuf,
     pub(super) need: Need,
@@ -238,7 +238,7 @@ impl Killed<'_> {
     /// A program may have lived for days, in which others were killed too. So only what is certainly its own counts at once:
     /// the locks in its worktree and those of the branch there. Of the rest, what is older than any git holds a lock.
     fn locks_of_program(&self) -> Vec<PathBuf> {
-        let Note { common, own, .. } = self.note;
+        let CallNote { common, own, .. } = self.note;
         let mut found = in_git_dirs(own.iter().cloned());
         let head = own
             .as_ref()
@@ -279,7 +279,7 @@ fn is_since(lock: &Path, time: SystemTime) -> bool {
 /// told yet which these are: some are there that may be another git's.
 pub(super) fn remove_left(killed: &Killed<'_>) -> bool {
     const STEADY: Duration = Duration::from_millis(200);
-    let Note {
+    let CallNote {
         common, started, ..
     } = killed.note;
     let longest = match killed.need {

@@ -3,7 +3,7 @@
 
 use super::hashes::{is_line, link_hash};
 use super::rescue::content::TempIndex;
-use super::rescue::{Worktree, nul_separated};
+use super::rescue::{WorktreeHead, nul_separated};
 use super::state::{self, Head};
 use super::{Git, Site, hidden};
 use orange_sys::error::{IoContext, Result};
@@ -50,7 +50,7 @@ pub fn move_head(slot: &Site, from: Option<&str>, to: &str) -> Result<bool> {
 /// Makes the index that of a commit. HEAD and branches stay. An index with flags that hide files is made anew.
 pub fn reset_index(slot: &Site, commit: &str) -> Result<()> {
     if hidden::has_flags(slot)? && !hidden::clear_in_sparse(slot)? {
-        let worktree = Worktree::open_site(slot)?;
+        let worktree = WorktreeHead::open_site(slot)?;
         let index = TempIndex::empty(&worktree);
         index.read_tree(commit)?;
         let target = worktree.git_dir.join("index");
@@ -61,21 +61,21 @@ pub fn reset_index(slot: &Site, commit: &str) -> Result<()> {
 }
 
 /// Which files of the index are checked out.
-pub enum Missing<'a> {
+pub enum MissingFiles<'a> {
     All,
     These(&'a [&'a Path]),
 }
 
 /// Checks out files that the worktree lacks. One that is there stays as it is. Returns what git said if it failed for
 /// another reason than a file that is there.
-pub fn check_out(slot: &Site, missing: &Missing<'_>) -> Result<Option<String>> {
+pub fn check_out(slot: &Site, missing: &MissingFiles<'_>) -> Result<Option<String>> {
     let git = slot
         .git_in_slot()
         .args(["checkout-index", "--quiet", "--index"]);
     let git = match missing {
-        Missing::All => git.arg("--all"),
-        Missing::These([]) => return Ok(None),
-        Missing::These(paths) => git.args(["-z", "--stdin"]).input(nul_separated(*paths)),
+        MissingFiles::All => git.arg("--all"),
+        MissingFiles::These([]) => return Ok(None),
+        MissingFiles::These(paths) => git.args(["-z", "--stdin"]).input(nul_separated(*paths)),
     };
     let said = git.run()?;
     let failed = !said.success && !said.stderr.trim().is_empty();
@@ -84,20 +84,20 @@ pub fn check_out(slot: &Site, missing: &Missing<'_>) -> Result<Option<String>> {
 
 /// What `git status` says of a worktree.
 #[derive(Debug, Default)]
-pub struct Look {
+pub struct ChangedPaths {
     /// Changed and untracked paths.
     pub changed: Vec<PathBuf>,
     /// Ignored files and folders; what is in such a folder is not listed.
     pub ignored: Vec<PathBuf>,
 }
 
-pub fn look(slot: &Path) -> Result<Look> {
+pub fn look(slot: &Path) -> Result<ChangedPaths> {
     let said = Git::in_slot(slot)
         .args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"])
         .args(["--ignored=matching", "--ignore-submodules=none"])
         .arg("--no-renames")
         .checked()?;
-    let mut look = Look::default();
+    let mut look = ChangedPaths::default();
     for line in said.parts() {
         let Some((what, path)) = line.as_bytes().split_at_checked(3) else {
             continue;
@@ -113,7 +113,7 @@ pub fn look(slot: &Path) -> Result<Look> {
 }
 
 /// A file, moved away, that should be what a tree has under its path.
-pub struct Moved<'a> {
+pub struct MovedFile<'a> {
     /// Relative to the worktree.
     pub path: &'a Path,
     /// Where it is now.
@@ -127,12 +127,12 @@ pub fn unsaved<'a>(
     slot: &Path,
     tree: &str,
     below: &Path,
-    files: &[Moved<'a>],
+    files: &[MovedFile<'a>],
 ) -> Result<Vec<&'a Path>> {
     let (links, files): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.is_link);
     let mut unsaved = unsaved_links(slot, &links)?;
     let ids = hashes(slot, &files)?;
-    let differing: Vec<&&Moved<'a>> = files
+    let differing: Vec<&&MovedFile<'a>> = files
         .iter()
         .filter(|file| ids.get(file.path).map(String::as_str) != Some(file.id))
         .collect();
@@ -149,9 +149,9 @@ pub fn unsaved<'a>(
     Ok(unsaved)
 }
 
-fn hashes<'a>(slot: &Path, files: &[&Moved<'a>]) -> Result<HashMap<&'a Path, String>> {
+fn hashes<'a>(slot: &Path, files: &[&MovedFile<'a>]) -> Result<HashMap<&'a Path, String>> {
     let mut found = HashMap::new();
-    let (lines, others): (Vec<&Moved<'a>>, Vec<&Moved<'a>>) =
+    let (lines, others): (Vec<&MovedFile<'a>>, Vec<&MovedFile<'a>>) =
         files.iter().partition(|file| is_line(&file.place));
     let hash = || Git::in_slot(slot).args(["hash-object", "--no-filters"]);
     if !lines.is_empty() {
@@ -166,7 +166,7 @@ fn hashes<'a>(slot: &Path, files: &[&Moved<'a>]) -> Result<HashMap<&'a Path, Str
     Ok(found)
 }
 
-fn unsaved_links<'a>(slot: &Path, links: &[&Moved<'a>]) -> Result<Vec<&'a Path>> {
+fn unsaved_links<'a>(slot: &Path, links: &[&MovedFile<'a>]) -> Result<Vec<&'a Path>> {
     let mut unsaved = Vec::new();
     for link in links {
         if link_hash(Git::in_slot(slot), &link.place)? != link.id {
@@ -179,7 +179,7 @@ fn unsaved_links<'a>(slot: &Path, links: &[&Moved<'a>]) -> Result<Vec<&'a Path>>
 /// Which of the files below a folder differ from a tree in the form in which git stores them: line ends and filters as
 /// the attributes of the tree say.
 fn differing_from(slot: &Path, tree: &str, below: &Path, paths: &[&Path]) -> Result<Vec<PathBuf>> {
-    let worktree = Worktree::open(slot)?;
+    let worktree = WorktreeHead::open(slot)?;
     let index = TempIndex::empty(&worktree);
     index.read_tree(tree)?;
     let git = || {

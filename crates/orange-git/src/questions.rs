@@ -1,6 +1,6 @@
 //! What is asked about a repository: its branches, commits and default branch, and what a worktree has checked out.
 
-use super::said::{Said, phrases};
+use super::said::{GitOutput, phrases};
 use super::{Git, bare, hidden, refs, state};
 use crate::state::Head;
 use orange_sys::error::{Code, Error, Result, err};
@@ -30,7 +30,7 @@ pub fn repository_of(folder: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Git says no for two reasons: there is none, or it belongs to somebody else.
-fn no_repository(folder: &Path, said: &Said) -> Result<Option<PathBuf>> {
+fn no_repository(folder: &Path, said: &GitOutput) -> Result<Option<PathBuf>> {
     if said.found_no_repository() {
         return Ok(None);
     }

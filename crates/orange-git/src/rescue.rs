@@ -39,34 +39,34 @@ const PARENTS: usize = 16;
 const EMAIL: &str = "orange@localhost";
 
 /// A worktree, and where its HEAD is.
-pub struct Worktree {
+pub struct WorktreeHead {
     pub root: PathBuf,
     /// None where it is only looked at.
     behalf: Option<Behalf>,
     pub git_dir: PathBuf,
     pub common_dir: PathBuf,
     /// None before the first commit.
-    pub head: Option<Head>,
+    pub head: Option<HeadCommit>,
     /// The full name of the ref that HEAD follows; None when it is detached.
     pub head_ref: Option<String>,
 }
 
-pub struct Head {
+pub struct HeadCommit {
     pub commit: String,
     pub tree: String,
 }
 
-impl Worktree {
+impl WorktreeHead {
     /// One that is to be changed, or from which something is kept.
-    pub fn open_site(site: &Site) -> Result<Worktree> {
+    pub fn open_site(site: &Site) -> Result<WorktreeHead> {
         let behalf = Some(site.behalf().clone());
-        Ok(Worktree {
+        Ok(WorktreeHead {
             behalf,
-            ..Worktree::open(site)?
+            ..WorktreeHead::open(site)?
         })
     }
 
-    pub fn open(root: &Path) -> Result<Worktree> {
+    pub fn open(root: &Path) -> Result<WorktreeHead> {
         let careful = || Git::in_slot(root).settings(CAREFUL);
         // Three questions that do not wait for each other.
         let (said, head_ref, head) = std::thread::scope(|scope| {
@@ -92,7 +92,7 @@ impl Worktree {
                 .hint("if its link to the repository is lost, git can repair it from there")
         })?;
         let git_dir = PathBuf::from(OsStr::from_bytes(git_dir));
-        let mut worktree = Worktree {
+        let mut worktree = WorktreeHead {
             root: root.to_owned(),
             behalf: None,
             common_dir: common_dir(&git_dir),
@@ -106,7 +106,7 @@ impl Worktree {
         let mut lines = text.lines();
         match (head.success, lines.next(), lines.next()) {
             (true, Some(commit), Some(tree)) => {
-                worktree.head = Some(Head {
+                worktree.head = Some(HeadCommit {
                     commit: commit.to_owned(),
                     tree: tree.to_owned(),
                 });

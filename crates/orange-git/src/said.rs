@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// What git said.
-pub struct Said {
+pub struct GitOutput {
     pub success: bool,
     /// The exit code; None when git was killed.
     pub code: Option<i32>,
@@ -17,14 +17,14 @@ pub struct Said {
     pub lock: Option<PathBuf>,
 }
 
-impl Said {
+impl GitOutput {
     pub fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.stdout);
         text.trim_end_matches(['\n', '\r']).to_owned()
     }
 
     /// What it said, unless it failed.
-    pub fn checked(self, command: &str) -> Result<Said> {
+    pub fn checked(self, command: &str) -> Result<GitOutput> {
         if self.success {
             Ok(self)
         } else {
@@ -53,7 +53,7 @@ impl Said {
     }
 
     /// What it said; None if it found no repository.
-    pub(super) fn unless_no_repository(self, command: &str) -> Result<Option<Said>> {
+    pub(super) fn unless_no_repository(self, command: &str) -> Result<Option<GitOutput>> {
         if self.found_no_repository() {
             return Ok(None);
         }

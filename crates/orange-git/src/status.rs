@@ -42,7 +42,7 @@ impl AheadBehind {
 
 /// Both.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct WorktreeStatus {
     /// The branch checked out, in git's own words.
     pub branch: Option<String>,
     pub dirt: Dirt,
@@ -67,7 +67,7 @@ pub fn ahead_behind(worktree: &Path, base: &str) -> Option<AheadBehind> {
 /// One process, mostly: git's own status counts against the branch's upstream, so it is told, for this call,
 /// that the base is the upstream. Where that cannot be said (an unusual upstream, a base that is no branch),
 /// the commits are counted by a second one.
-pub fn status(worktree: &Path, branch: Option<&str>, base: &str) -> Option<Status> {
+pub fn status(worktree: &Path, branch: Option<&str>, base: &str) -> Option<WorktreeStatus> {
     // A `=` would end the name of a setting.
     let branch = branch.filter(|name| !name.contains('='));
     let base_ref = as_reference(base);
@@ -129,7 +129,7 @@ fn ask(worktree: &Path, settings: impl Fn(Git) -> Git) -> Option<Vec<u8>> {
 }
 
 /// Reads porcelain v2. Without renames every part is one entry.
-fn parse(output: &[u8]) -> Status {
+fn parse(output: &[u8]) -> WorktreeStatus {
     let mut dirt = Dirt::default();
     let (mut branch, mut distance) = (None, None);
     for entry in output.split(|byte| *byte == 0) {
@@ -147,7 +147,7 @@ fn parse(output: &[u8]) -> Status {
             Some(_) | None => {}
         }
     }
-    Status {
+    WorktreeStatus {
         branch,
         dirt,
         distance,

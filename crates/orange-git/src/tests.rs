@@ -5,7 +5,7 @@
 use super::Git;
 use super::site::Behalf;
 use super::state::{Head, Operation, head, operation};
-use super::status::{AheadBehind, Dirt, Status, ahead_behind, status};
+use super::status::{AheadBehind, Dirt, WorktreeStatus, ahead_behind, status};
 use orange_sys::time_limit::LimitOfThread;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -131,7 +131,7 @@ impl World {
         self.commit(&self.main, "first", "theirs")
     }
 
-    fn status(&self, base: &str) -> Status {
+    fn status(&self, base: &str) -> WorktreeStatus {
         let head = head(&self.slot);
         status(&self.slot, head.branch(), base).unwrap()
     }
@@ -365,7 +365,11 @@ fn several_revisions_are_answered_in_their_order() {
 #[test]
 fn a_git_that_fails_in_a_worktree_is_not_blamed_on_its_link() {
     let world = World::new();
-    let refused = || super::rescue::Worktree::open(&world.slot).err().unwrap();
+    let refused = || {
+        super::rescue::WorktreeHead::open(&world.slot)
+            .err()
+            .unwrap()
+    };
     let config = world.main.join(".git/config");
     let sound = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{sound}[broken\n")).unwrap();

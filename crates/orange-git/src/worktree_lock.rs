@@ -1,7 +1,7 @@
 //! One process at a time changes git's list of a repository's worktrees. Git takes no lock for that: two `git worktree add` at
 //! once can fail, and a worktree that is being made or removed looks like one whose folder is gone.
 
-use super::said::{Said, phrases};
+use super::said::{GitOutput, phrases};
 use super::worktree::common_dir_of;
 use super::{Git, spoken};
 use orange_sys::error::{IoContext, Result, err};
@@ -60,7 +60,7 @@ impl WorktreeLock {
 
     /// Runs git, which reads the list of worktrees for many of its commands and fails when it finds one that is half made. If
     /// it did, it runs again when nobody is at work on the list.
-    pub(super) fn past_half_made(folder: &Path, git: impl Fn() -> Git) -> Result<Said> {
+    pub(super) fn past_half_made(folder: &Path, git: impl Fn() -> Git) -> Result<GitOutput> {
         let said = git().run()?;
         if said.success {
             return Ok(said);

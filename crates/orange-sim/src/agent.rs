@@ -3,12 +3,12 @@
 mod hooks;
 mod listening;
 
-use super::Settings;
+use super::SimSettings;
 use super::events::Events;
 use super::headless::Talk;
-use super::input::{self, Input};
-use super::script::{Action, Step, WhichRun};
-use super::terminal::Terminal;
+use super::input::{self, TypedInput};
+use super::script::{ScriptAction, ScriptStep, WhichRun};
+use super::terminal::AgentTerminal;
 use super::typing::Typing;
 pub(super) use hooks::outside_answer;
 use orange_core::Timestamp;
@@ -27,7 +27,7 @@ const IDLE: Duration = Duration::from_secs(1);
 
 /// Why a step did not come to its end.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum StepStop {
     /// It says so and goes on with the next one.
     Failed(String),
     /// Escape: the turn is over.
@@ -35,18 +35,18 @@ pub(super) enum Stop {
     Exit(i32),
 }
 
-pub(super) type Flow = Result<(), Stop>;
+pub(super) type StepResult = Result<(), StepStop>;
 
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::Failed(plain(&error))
+impl From<io::Error> for StepStop {
+    fn from(error: io::Error) -> StepStop {
+        StepStop::Failed(plain(&error))
     }
 }
 
-pub(super) struct Agent {
+pub(super) struct SimAgent {
     pub(super) folder: PathBuf,
     pub(super) run: WhichRun,
-    pub(super) terminal: Terminal,
+    pub(super) terminal: AgentTerminal,
     pub(super) events: Events,
     pub(super) typing: Typing,
     pub(super) children: Vec<Child>,
@@ -59,7 +59,7 @@ pub(super) struct Agent {
     pub(super) queue: VecDeque<String>,
     pub(super) closed: bool,
     run_id: Option<String>,
-    input: Receiver<Input>,
+    input: Receiver<TypedInput>,
     in_turn: bool,
     /// After an interruption: on to the end of this turn.
     pub(super) skipping: bool,
@@ -84,15 +84,15 @@ pub(super) struct TurnEnd {
     pub(super) until: Option<String>,
 }
 
-impl Agent {
+impl SimAgent {
     pub(super) fn new(
-        settings: Settings,
+        settings: SimSettings,
         run: WhichRun,
-        terminal: Terminal,
+        terminal: AgentTerminal,
         events: Events,
-    ) -> Agent {
+    ) -> SimAgent {
         let prompt = settings.prompt.filter(|prompt| !prompt.trim().is_empty());
-        Agent {
+        SimAgent {
             folder: settings.folder,
             run,
             input: input::start(terminal.interactive),
@@ -126,7 +126,7 @@ impl Agent {
     }
 
     /// Lives until something ends it; gives the exit code.
-    pub(super) fn live(&mut self, steps: &[Step]) -> i32 {
+    pub(super) fn live(&mut self, steps: &[ScriptStep]) -> i32 {
         let WhichRun {
             role,
             round,
@@ -137,14 +137,14 @@ impl Agent {
             "orange sim: {role}, round {round}, attempt {attempt}"
         ));
         let code = match self.all_turns(steps) {
-            Err(Stop::Exit(code)) => code,
-            Ok(()) | Err(Stop::Failed(_) | Stop::Interrupted) => 0,
+            Err(StepStop::Exit(code)) => code,
+            Ok(()) | Err(StepStop::Failed(_) | StepStop::Interrupted) => 0,
         };
         self.events.write("exiting", &json!({"code": code}));
         code
     }
 
-    fn all_turns(&mut self, steps: &[Step]) -> Flow {
+    fn all_turns(&mut self, steps: &[ScriptStep]) -> StepResult {
         if self.played == 0 {
             self.next_turn()?;
         }
@@ -163,30 +163,36 @@ impl Agent {
     }
 
     /// Carries out steps one after the other. `inside` says which step they belong to.
-    pub(super) fn list(&mut self, steps: &[Step], inside: &str) -> Flow {
+    pub(super) fn list(&mut self, steps: &[ScriptStep], inside: &str) -> StepResult {
         for (index, step) in steps.iter().enumerate() {
             // What ends a turn, or may have an end of a turn in it, is counted.
-            let counts = matches!(step.action, Action::Repeat { .. } | Action::Fail { .. });
+            let counts = matches!(
+                step.action,
+                ScriptAction::Repeat { .. } | ScriptAction::Fail { .. }
+            );
             let is_played = self.played > 0 && !counts;
-            if (self.skipping || is_played) && !matches!(step.action, Action::EndTurn {}) {
+            if (self.skipping || is_played) && !matches!(step.action, ScriptAction::EndTurn {}) {
                 continue;
             }
             let place = format!("{inside}{}", index + 1);
             match self.step(step, &place) {
-                Err(Stop::Interrupted) => self.interrupted(),
+                Err(StepStop::Interrupted) => self.interrupted(),
                 other => other?,
             }
         }
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, place: &str) -> Flow {
+    fn step(&mut self, step: &ScriptStep, place: &str) -> StepResult {
         let mut about = json!({"index": place, "step": step.name, "line": step.line});
         self.events.write("step-begun", &about);
         self.steps_in_turn += 1;
         let speaks = matches!(
             step.action,
-            Action::Say(_) | Action::Answer(_) | Action::Use(_) | Action::EndTurn {}
+            ScriptAction::Say(_)
+                | ScriptAction::Answer(_)
+                | ScriptAction::Use(_)
+                | ScriptAction::EndTurn {}
         );
         if let Some(headless) = self.headless.as_ref().filter(|_| !speaks) {
             headless.step(&step.name, step.line);
@@ -195,23 +201,23 @@ impl Agent {
             .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         // Escape at the very end of a turn has nothing to interrupt, and must not cost the next one.
         let heard = match step.action {
-            Action::EndTurn {} => Ok(()),
+            ScriptAction::EndTurn {} => Ok(()),
             _ => self.pump(Duration::ZERO),
         };
         match heard.and_then(|()| self.act(&step.action, place)) {
-            Err(Stop::Failed(reason)) => {
+            Err(StepStop::Failed(reason)) => {
                 self.show(&format!("! {}: {reason}", step.name));
                 about["reason"] = reason.into();
                 self.events.write("step-failed", &about);
             }
             Ok(()) => self.events.write("step-ended", &about),
-            Err(stop @ (Stop::Interrupted | Stop::Exit(_))) => return Err(stop),
+            Err(stop @ (StepStop::Interrupted | StepStop::Exit(_))) => return Err(stop),
         }
         Ok(())
     }
 
     /// Ends the turn and waits for the message that begins the next.
-    pub(super) fn change_turn(&mut self) -> Flow {
+    pub(super) fn change_turn(&mut self) -> StepResult {
         if self.played > 1 {
             self.played -= 1;
             return Ok(());
@@ -227,7 +233,7 @@ impl Agent {
         text: &str,
         error: Option<&str>,
         limit: Option<Duration>,
-    ) -> Flow {
+    ) -> StepResult {
         self.show(&format!("! {text}"));
         self.in_turn = false;
         let until = limit.map(|limit| (Timestamp::now() + limit).to_string());
@@ -257,13 +263,13 @@ impl Agent {
         }
     }
 
-    fn next_turn(&mut self) -> Flow {
+    fn next_turn(&mut self) -> StepResult {
         let message = loop {
             if let Some(message) = self.queue.pop_front() {
                 break message;
             }
             if self.closed {
-                return Err(Stop::Exit(0));
+                return Err(StepStop::Exit(0));
             }
             self.pump(IDLE)?;
         };

@@ -27,12 +27,12 @@ pub struct Headless {
 /// A conversation while it has a turn.
 pub(super) struct Talk {
     headless: Headless,
-    kept: Kept,
+    kept: KeptConversation,
 }
 
 /// What is kept of a conversation.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct KeptConversation {
     turns: usize,
     /// The sum over all turns.
     #[serde(default)]
@@ -60,7 +60,7 @@ impl Headless {
                     .hint("begin a new one")
             })?
         } else {
-            Kept::default()
+            KeptConversation::default()
         };
         let talk = Talk {
             headless: self,
@@ -82,11 +82,11 @@ impl Headless {
 }
 
 /// An older version kept nothing but the number of turns.
-fn read(text: &str) -> Option<Kept> {
+fn read(text: &str) -> Option<KeptConversation> {
     let number = text.trim().parse().ok();
-    let only_turns = number.map(|turns| Kept {
+    let only_turns = number.map(|turns| KeptConversation {
         turns,
-        ..Kept::default()
+        ..KeptConversation::default()
     });
     only_turns.or_else(|| serde_json::from_str(text).ok())
 }

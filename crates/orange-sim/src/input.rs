@@ -1,6 +1,6 @@
 //! Standard input, read by a thread of its own: keys from a terminal, lines from anything else.
 
-use super::keys::{Decoder, Key};
+use super::keys::{Decoder, PressedKey};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{BufRead, stdin};
@@ -14,15 +14,15 @@ const DECIDE: Timespec = Timespec {
 };
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Input {
-    Key(Key),
+pub(super) enum TypedInput {
+    Key(PressedKey),
     /// A whole line, where there is no terminal.
     Line(String),
     /// Nothing more will come.
     Closed,
 }
 
-pub(super) fn start(terminal: bool) -> Receiver<Input> {
+pub(super) fn start(terminal: bool) -> Receiver<TypedInput> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         // An agent that is gone needs no input.
@@ -31,13 +31,13 @@ pub(super) fn start(terminal: bool) -> Receiver<Input> {
         } else {
             lines(&sender)
         };
-        let _ = sender.send(Input::Closed);
+        let _ = sender.send(TypedInput::Closed);
     });
     receiver
 }
 
 /// Ends when the terminal or the agent is gone.
-fn keys(sender: &Sender<Input>) -> Option<()> {
+fn keys(sender: &Sender<TypedInput>) -> Option<()> {
     let mut decoder = Decoder::default();
     let mut buffer = [0; 64 * 1024];
     loop {
@@ -56,7 +56,7 @@ fn keys(sender: &Sender<Input>) -> Option<()> {
             }
         };
         for key in found {
-            sender.send(Input::Key(key)).ok()?;
+            sender.send(TypedInput::Key(key)).ok()?;
         }
     }
 }
@@ -72,7 +72,7 @@ fn wait(limit: Option<&Timespec>) -> bool {
     !matches!(poll(&mut fds, limit), Ok(0))
 }
 
-fn lines(sender: &Sender<Input>) -> Option<()> {
+fn lines(sender: &Sender<TypedInput>) -> Option<()> {
     let mut stdin = stdin().lock();
     loop {
         let mut line = Vec::new();
@@ -81,7 +81,7 @@ fn lines(sender: &Sender<Input>) -> Option<()> {
             Ok(_) => {
                 let text = String::from_utf8_lossy(&line);
                 let text = text.trim_end_matches(['\r', '\n']).to_owned();
-                sender.send(Input::Line(text)).ok()?;
+                sender.send(TypedInput::Line(text)).ok()?;
             }
         }
     }

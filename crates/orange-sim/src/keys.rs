@@ -4,7 +4,7 @@ const ESCAPE: u8 = 0x1b;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum PressedKey {
     Character(char),
     /// A whole bracketed paste.
     Paste(String),
@@ -30,15 +30,15 @@ pub(super) struct Decoder {
 }
 
 /// How much of the bytes a key took, or that more are needed to tell.
-enum Found {
-    Key(Key, usize),
+enum ParsedKey {
+    Key(PressedKey, usize),
     PasteStart(usize),
     Nothing(usize),
     Unfinished,
 }
 
 impl Decoder {
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<PressedKey> {
         let mut keys = Vec::new();
         // A paste is looked through once, however many pieces it comes in.
         let mut rest = match self.paste.take() {
@@ -50,17 +50,17 @@ impl Decoder {
         };
         loop {
             let taken = match first(&rest) {
-                Found::Key(key, taken) => {
+                ParsedKey::Key(key, taken) => {
                     keys.push(key);
                     taken
                 }
-                Found::Nothing(taken) => taken,
-                Found::PasteStart(taken) => {
+                ParsedKey::Nothing(taken) => taken,
+                ParsedKey::PasteStart(taken) => {
                     let inside = rest.split_off(taken);
                     rest = self.go_on(Vec::new(), &inside, &mut keys);
                     continue;
                 }
-                Found::Unfinished => break,
+                ParsedKey::Unfinished => break,
             };
             rest.drain(..taken);
         }
@@ -74,16 +74,16 @@ impl Decoder {
     }
 
     /// Nothing followed: it was the key.
-    pub(super) fn decide(&mut self) -> Vec<Key> {
+    pub(super) fn decide(&mut self) -> Vec<PressedKey> {
         if !self.is_undecided() {
             return Vec::new();
         }
         self.pending.clear();
-        vec![Key::Escape]
+        vec![PressedKey::Escape]
     }
 
     /// More of a paste; gives what follows its end.
-    fn go_on(&mut self, mut paste: Vec<u8>, more: &[u8], keys: &mut Vec<Key>) -> Vec<u8> {
+    fn go_on(&mut self, mut paste: Vec<u8>, more: &[u8], keys: &mut Vec<PressedKey>) -> Vec<u8> {
         // The end may have begun in an earlier piece.
         let from = paste.len().saturating_sub(PASTE_END.len());
         paste.extend_from_slice(more);
@@ -98,71 +98,71 @@ impl Decoder {
         paste.truncate(from + at);
         // Some terminals send line ends as they would Enter.
         let text = String::from_utf8_lossy(&paste).replace("\r\n", "\n");
-        keys.push(Key::Paste(text.replace('\r', "\n")));
+        keys.push(PressedKey::Paste(text.replace('\r', "\n")));
         rest
     }
 }
 
-fn first(bytes: &[u8]) -> Found {
+fn first(bytes: &[u8]) -> ParsedKey {
     let Some(&byte) = bytes.first() else {
-        return Found::Unfinished;
+        return ParsedKey::Unfinished;
     };
     let key = match byte {
         ESCAPE => return sequence(bytes),
-        b'\r' => Key::Enter,
-        b'\n' => Key::LineEnd,
-        0x7f | 0x08 => Key::Backspace,
-        0x03 => Key::CtrlC,
-        0x04 => Key::CtrlD,
-        0x15 => Key::Clear,
-        b'\t' => Key::Character('\t'),
-        0..=0x1f => return Found::Nothing(1),
+        b'\r' => PressedKey::Enter,
+        b'\n' => PressedKey::LineEnd,
+        0x7f | 0x08 => PressedKey::Backspace,
+        0x03 => PressedKey::CtrlC,
+        0x04 => PressedKey::CtrlD,
+        0x15 => PressedKey::Clear,
+        b'\t' => PressedKey::Character('\t'),
+        0..=0x1f => return ParsedKey::Nothing(1),
         _ => return character(bytes),
     };
-    Found::Key(key, 1)
+    ParsedKey::Key(key, 1)
 }
 
 /// What begins with Escape. What is no sequence is the key itself: a sender that is in a hurry is understood all
 /// the same, so that tests on a slow machine don't depend on pauses.
-fn sequence(bytes: &[u8]) -> Found {
+fn sequence(bytes: &[u8]) -> ParsedKey {
     let rest = match bytes.get(1) {
-        None => return Found::Unfinished,
+        None => return ParsedKey::Unfinished,
         Some(b'O') => {
             return match bytes.len() {
-                2 => Found::Unfinished,
-                _ => Found::Key(Key::Other, 3),
+                2 => ParsedKey::Unfinished,
+                _ => ParsedKey::Key(PressedKey::Other, 3),
             };
         }
         Some(b'[') => &bytes[2..],
-        Some(_) => return Found::Key(Key::Escape, 1),
+        Some(_) => return ParsedKey::Key(PressedKey::Escape, 1),
     };
     let Some(end) = rest.iter().position(|byte| !matches!(byte, 0x20..=0x3f)) else {
-        return Found::Unfinished;
+        return ParsedKey::Unfinished;
     };
     let length = 2 + end + 1;
     match &bytes[..length] {
-        b"\x1b[200~" => Found::PasteStart(length),
-        PASTE_END => Found::Nothing(length),
-        _ => Found::Key(Key::Other, length),
+        b"\x1b[200~" => ParsedKey::PasteStart(length),
+        PASTE_END => ParsedKey::Nothing(length),
+        _ => ParsedKey::Key(PressedKey::Other, length),
     }
 }
 
-fn character(bytes: &[u8]) -> Found {
+fn character(bytes: &[u8]) -> ParsedKey {
     let longest = &bytes[..bytes.len().min(4)];
     let text = match str::from_utf8(longest) {
         Ok(text) => text,
         Err(error) if error.valid_up_to() > 0 => {
             str::from_utf8(&longest[..error.valid_up_to()]).unwrap_or_default()
         }
-        Err(error) if error.error_len().is_none() => return Found::Unfinished,
+        Err(error) if error.error_len().is_none() => return ParsedKey::Unfinished,
         Err(error) => {
             let length = error.error_len().unwrap_or(1);
-            return Found::Key(Key::Character(char::REPLACEMENT_CHARACTER), length);
+            return ParsedKey::Key(PressedKey::Character(char::REPLACEMENT_CHARACTER), length);
         }
     };
     match text.chars().next() {
-        Some(first) => Found::Key(Key::Character(first), first.len_utf8()),
-        None => Found::Nothing(1),
+        Some(first) => ParsedKey::Key(PressedKey::Character(first), first.len_utf8()),
+        None => ParsedKey::Nothing(1),
     }
 }
 
@@ -170,13 +170,13 @@ fn character(bytes: &[u8]) -> Found {
 mod tests {
     use super::*;
 
-    fn keys(bytes: &[u8]) -> Vec<Key> {
+    fn keys(bytes: &[u8]) -> Vec<PressedKey> {
         Decoder::default().feed(bytes)
     }
 
     /// The same bytes in two pieces, cut everywhere.
     #[track_caller]
-    fn however_cut(bytes: &[u8], wanted: &[Key]) {
+    fn however_cut(bytes: &[u8], wanted: &[PressedKey]) {
         for cut in 0..=bytes.len() {
             let mut decoder = Decoder::default();
             let mut found = decoder.feed(&bytes[..cut]);
@@ -186,14 +186,14 @@ mod tests {
         }
         let mut decoder = Decoder::default();
         let single = bytes.iter().flat_map(|byte| decoder.feed(&[*byte]));
-        let mut found: Vec<Key> = single.collect();
+        let mut found: Vec<PressedKey> = single.collect();
         found.extend(decoder.decide());
         assert_eq!(found, wanted, "byte by byte");
     }
 
     #[test]
     fn characters_and_control_keys() {
-        use Key::{Backspace, Character, Clear, CtrlC, CtrlD, Enter, LineEnd};
+        use PressedKey::{Backspace, Character, Clear, CtrlC, CtrlD, Enter, LineEnd};
         however_cut("aé€😀".as_bytes(), &['a', 'é', '€', '😀'].map(Character));
         however_cut(
             b"x\x7f\r\n\x03\x04\x15\x1a",
@@ -215,36 +215,39 @@ mod tests {
         however_cut(
             "a\x1b[200~one\r\ntwo\rthree\né\x1b[31m\x1b[201~\r".as_bytes(),
             &[
-                Key::Character('a'),
-                Key::Paste("one\ntwo\nthree\né\x1b[31m".into()),
-                Key::Enter,
+                PressedKey::Character('a'),
+                PressedKey::Paste("one\ntwo\nthree\né\x1b[31m".into()),
+                PressedKey::Enter,
             ],
         );
         however_cut(
             b"\x1b[200~\x1b[201~\x1b[200~b\x1b[201~",
-            &[Key::Paste(String::new()), Key::Paste("b".into())],
+            &[
+                PressedKey::Paste(String::new()),
+                PressedKey::Paste("b".into()),
+            ],
         );
     }
 
     #[test]
     fn escape_is_a_key_when_nothing_longer_follows() {
-        however_cut(b"\x1b", &[Key::Escape]);
+        however_cut(b"\x1b", &[PressedKey::Escape]);
         however_cut(
             b"\x1b\x1b[200~x\x1b[201~",
-            &[Key::Escape, Key::Paste("x".into())],
+            &[PressedKey::Escape, PressedKey::Paste("x".into())],
         );
         however_cut(
             b"\x1bfix",
             &[
-                Key::Escape,
-                Key::Character('f'),
-                Key::Character('i'),
-                Key::Character('x'),
+                PressedKey::Escape,
+                PressedKey::Character('f'),
+                PressedKey::Character('i'),
+                PressedKey::Character('x'),
             ],
         );
         however_cut(
             b"\x1b[A\x1b[1;5C\x1bOP",
-            &[Key::Other, Key::Other, Key::Other],
+            &[PressedKey::Other, PressedKey::Other, PressedKey::Other],
         );
     }
 
@@ -254,7 +257,7 @@ mod tests {
         assert!(!decoder.is_undecided());
         assert_eq!(decoder.feed(b"\x1b"), []);
         assert!(decoder.is_undecided());
-        assert_eq!(decoder.decide(), [Key::Escape]);
+        assert_eq!(decoder.decide(), [PressedKey::Escape]);
         // What has begun is never taken for something else, however slowly it comes.
         for begun in [b"\x1b[20".as_slice(), b"\xc3", b"\x1b[200~half a paste"] {
             let mut decoder = Decoder::default();
@@ -270,7 +273,7 @@ mod tests {
         let sent = format!("\x1b[200~{text}\x1b[201~\r");
         let mut decoder = Decoder::default();
         let pieces = sent.as_bytes().chunks(61);
-        let found: Vec<Key> = pieces.flat_map(|piece| decoder.feed(piece)).collect();
-        assert_eq!(found, [Key::Paste(text), Key::Enter]);
+        let found: Vec<PressedKey> = pieces.flat_map(|piece| decoder.feed(piece)).collect();
+        assert_eq!(found, [PressedKey::Paste(text), PressedKey::Enter]);
     }
 }

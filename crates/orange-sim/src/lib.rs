@@ -15,21 +15,21 @@ mod terminal;
 mod text;
 mod typing;
 
-use agent::Agent;
+use agent::SimAgent;
 use events::Events;
 pub use headless::Headless;
 use orange_core::workflow::Role;
 use orange_sys::Result;
 use orange_sys::error::{err, plain};
 pub use script::BUILT_IN;
-use script::{JUDGE, Script, Step, WhichRun};
+use script::{JUDGE, Script, ScriptStep, WhichRun};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-use terminal::Terminal;
+use terminal::AgentTerminal;
 
 /// What the command line and the environment say.
-pub struct Settings {
+pub struct SimSettings {
     pub script: Option<PathBuf>,
     pub role: Role,
     /// None: the task's own.
@@ -59,7 +59,7 @@ pub struct Display {
 }
 
 /// Plays the script. Comes back only if it cannot begin.
-pub fn run(mut settings: Settings) -> Result<()> {
+pub fn run(mut settings: SimSettings) -> Result<()> {
     let in_task = || {
         task_file::field(&settings.folder, "review_round")?
             .parse()
@@ -84,8 +84,8 @@ pub fn run(mut settings: Settings) -> Result<()> {
     let headless = settings.headless.take();
     let headless = headless.map(Headless::begin).transpose()?;
     let terminal = match headless {
-        Some(_) => Terminal::none(settings.display),
-        None => Terminal::take(settings.display),
+        Some(_) => AgentTerminal::none(settings.display),
+        None => AgentTerminal::take(settings.display),
     };
     if headless.is_some() {
         settings.prompt = Some(Headless::prompt()?);
@@ -95,7 +95,7 @@ pub fn run(mut settings: Settings) -> Result<()> {
     events.write("started", &about(&settings, &run, list, &terminal));
     // The number of an iteration says where in the script a turn of a phase is.
     let goes_on = run.phase.is_none();
-    let mut agent = Agent::new(settings, run, terminal, events);
+    let mut agent = SimAgent::new(settings, run, terminal, events);
     if let Some(headless) = headless {
         agent.played = if goes_on { headless.turns() } else { 0 };
         agent.headless = Some(headless);
@@ -107,7 +107,7 @@ pub fn run(mut settings: Settings) -> Result<()> {
 }
 
 /// The steps of this run. A script that says nothing of a role leaves it to the built-in one.
-fn choose(script: Option<&Path>, run: &WhichRun) -> Result<(String, Vec<Step>)> {
+fn choose(script: Option<&Path>, run: &WhichRun) -> Result<(String, Vec<ScriptStep>)> {
     let select = |name: &str, source: &str| {
         let read = Script::read(source).map_err(|mut error| {
             error.message = format!("{name}: {}", error.message);
@@ -128,7 +128,12 @@ fn choose(script: Option<&Path>, run: &WhichRun) -> Result<(String, Vec<Step>)> 
     Ok(select("the built-in script", BUILT_IN)?.unwrap_or_default())
 }
 
-fn about(settings: &Settings, run: &WhichRun, list: (&str, usize), terminal: &Terminal) -> Value {
+fn about(
+    settings: &SimSettings,
+    run: &WhichRun,
+    list: (&str, usize),
+    terminal: &AgentTerminal,
+) -> Value {
     let prompt = settings.prompt.as_deref().unwrap_or_default();
     let hash = Sha256::digest(prompt.as_bytes());
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -26,32 +26,32 @@ const IDENTITY: &[(&str, &str)] = &[
 ];
 
 /// A program about to be started.
-pub(super) struct Program(Command);
+pub(super) struct ShellProgram(Command);
 
 /// A program that runs in a process group of its own, with its output in a file.
-pub(super) struct Running {
+pub(super) struct RunningProgram {
     child: Child,
     output: File,
 }
 
 /// How a program ended and what it printed.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct EndedProgram {
     status: ExitStatus,
     pub(super) output: String,
 }
 
-pub(super) fn git(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Program {
+pub(super) fn git(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> ShellProgram {
     let mut command = Command::new("git");
     command
         .args(["-c", "commit.gpgSign=false", "-c", "core.editor=true"])
         .args(arguments)
         .envs(IDENTITY.iter().copied());
-    Program(command)
+    ShellProgram(command)
 }
 
 /// A line for the shell. The values that texts have as variables are in its environment.
-pub(super) fn shell(line: &str, variables: &[(String, String)]) -> Program {
+pub(super) fn shell(line: &str, variables: &[(String, String)]) -> ShellProgram {
     let mut command = Command::new(SHELL);
     command
         .args(["-c", "--", line])
@@ -60,22 +60,22 @@ pub(super) fn shell(line: &str, variables: &[(String, String)]) -> Program {
     if let Some(path) = path_with_orange() {
         command.env("PATH", path);
     }
-    Program(command)
+    ShellProgram(command)
 }
 
-pub(super) fn orange(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Program {
+pub(super) fn orange(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> ShellProgram {
     let program = match on_path("orange") {
         Some(_) => PathBuf::from("orange"),
         None => std::env::current_exe().unwrap_or_else(|_| PathBuf::from("orange")),
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    Program(command)
+    ShellProgram(command)
 }
 
-impl Program {
+impl ShellProgram {
     /// Starts it and goes on.
-    pub(super) fn start(mut self) -> io::Result<Running> {
+    pub(super) fn start(mut self) -> io::Result<RunningProgram> {
         // A file without a name: a pipe would be held open by what a command leaves behind.
         let output = tempfile::tempfile()?;
         self.0
@@ -84,7 +84,7 @@ impl Program {
             .stderr(output.try_clone()?)
             .process_group(0);
         let child = self.0.spawn()?;
-        Ok(Running { child, output })
+        Ok(RunningProgram { child, output })
     }
 
     /// Starts it in the background, in the agent's own process group.
@@ -103,7 +103,7 @@ pub(super) fn detach(
     variables: &[(String, String)],
     clear_env: bool,
 ) -> io::Result<u32> {
-    let Program(mut command) = shell(DETACH, variables);
+    let ShellProgram(mut command) = shell(DETACH, variables);
     command.args(["sim", line]);
     if clear_env {
         command.env_clear();
@@ -129,14 +129,14 @@ fn own_session(command: &mut Command) {
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// How it ended, if it has.
-    pub(super) fn ended(&mut self) -> io::Result<Option<Ended>> {
+    pub(super) fn ended(&mut self) -> io::Result<Option<EndedProgram>> {
         let status = self.child.try_wait()?;
         status.map(|status| self.end(status)).transpose()
     }
 
-    pub(super) fn wait(mut self) -> io::Result<Ended> {
+    pub(super) fn wait(mut self) -> io::Result<EndedProgram> {
         let status = self.child.wait()?;
         self.end(status)
     }
@@ -150,20 +150,20 @@ impl Running {
         let _ = self.child.wait();
     }
 
-    fn end(&mut self, status: ExitStatus) -> io::Result<Ended> {
+    fn end(&mut self, status: ExitStatus) -> io::Result<EndedProgram> {
         let mut bytes = Vec::new();
         self.output.seek(SeekFrom::Start(0))?;
         (&mut self.output)
             .take(MOST_OUTPUT)
             .read_to_end(&mut bytes)?;
-        Ok(Ended {
+        Ok(EndedProgram {
             status,
             output: String::from_utf8_lossy(&bytes).into_owned(),
         })
     }
 }
 
-impl Ended {
+impl EndedProgram {
     pub(super) fn code(&self) -> Option<i32> {
         self.status.code()
     }

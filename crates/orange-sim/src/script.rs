@@ -5,13 +5,13 @@ mod reader;
 mod tests;
 mod values;
 
-use super::text::Text;
+use super::text::ScriptText;
 use orange_core::workflow::Role;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 pub(super) use values::{
-    Count, Dollars, ExitCode, Ignored, InPlace, LineLength, MessageTexts, NotEmpty, OneCondition,
-    Shell, SignalName, Size, Statuses, Time, Times, Tokens, Word,
+    ByteSize, Count, Dollars, ExitCode, Ignored, InPlace, LineLength, MessageTexts, NotEmpty,
+    OneCondition, ShellLine, SignalName, Statuses, Time, Times, TokenCount, Word,
 };
 
 /// What is played where no script is named.
@@ -23,12 +23,12 @@ pub(super) const JUDGE: &str = "judge";
 /// All step lists of a script.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Script {
-    lists: Vec<List>,
+    lists: Vec<StepList>,
 }
 
 /// A list of steps and the runs it is for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct List {
+pub(super) struct StepList {
     /// As it stands in the script: `reviewer round 2`.
     pub(super) key: String,
     role: Role,
@@ -39,7 +39,7 @@ pub(super) struct List {
     round: Option<u32>,
     iteration: Option<u32>,
     attempt: Option<u32>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ScriptStep>,
 }
 
 /// Which run this is.
@@ -56,30 +56,30 @@ pub(super) struct WhichRun {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct ScriptStep {
     /// The word it is called by in scripts.
     pub(super) name: String,
     pub(super) line: usize,
-    pub(super) action: Action,
+    pub(super) action: ScriptAction,
 }
 
 /// What a step does: one variant per word. A step's own value is the field `value`, the others are its options.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub(super) enum Action {
-    Say(Only<Text>),
+pub(super) enum ScriptAction {
+    Say(Only<ScriptText>),
     Pause(Only<Time>),
     Plan(Artifact),
     Handoff(Artifact),
     Questions(Artifact),
     Review {
-        value: Verdict,
-        text: Option<Text>,
+        value: ScriptVerdict,
+        text: Option<ScriptText>,
         how: Option<How>,
     },
     Section {
-        value: Text,
-        text: Text,
+        value: ScriptText,
+        text: ScriptText,
         how: Option<How>,
     },
     /// Fields of TASK.md; `null` removes one.
@@ -87,28 +87,28 @@ pub(super) enum Action {
         value: Map<String, Value>,
         how: Option<InPlace>,
     },
-    Status(Command<Word>),
-    Complete(Command<Option<()>>),
-    Stuck(Command<Option<()>>),
-    Write(Content),
-    Append(Content),
+    Status(ScriptCommand<Word>),
+    Complete(ScriptCommand<Option<()>>),
+    Stuck(ScriptCommand<Option<()>>),
+    Write(WrittenFile),
+    Append(WrittenFile),
     Fill {
-        value: Text,
-        size: Size,
+        value: ScriptText,
+        size: ByteSize,
     },
-    Delete(Only<Text>),
+    Delete(Only<ScriptText>),
     Commit {
-        value: Text,
+        value: ScriptText,
         #[serde(default)]
         empty: bool,
         expect: Option<ExitCode>,
         ignore: Option<bool>,
     },
-    Git(Command<Vec<Text>>),
-    Run(Command<Shell>),
-    Child(Only<Shell>),
+    Git(ScriptCommand<Vec<ScriptText>>),
+    Run(ScriptCommand<ShellLine>),
+    Child(Only<ShellLine>),
     Daemon {
-        value: Shell,
+        value: ShellLine,
         #[serde(default)]
         clear_env: bool,
     },
@@ -120,9 +120,9 @@ pub(super) enum Action {
     If {
         value: OneCondition,
         #[serde(default)]
-        then: Vec<Step>,
+        then: Vec<ScriptStep>,
         #[serde(default, rename = "else")]
-        otherwise: Vec<Step>,
+        otherwise: Vec<ScriptStep>,
     },
     Repeat {
         value: Times,
@@ -132,20 +132,20 @@ pub(super) enum Action {
     EndTurn {},
     #[serde(rename = "ask permission")]
     AskPermission {
-        value: Text,
+        value: ScriptText,
         #[serde(default)]
-        allowed: Vec<Step>,
+        allowed: Vec<ScriptStep>,
         #[serde(default)]
-        denied: Vec<Step>,
+        denied: Vec<ScriptStep>,
     },
     /// The model's service fails, and with it the turn.
     Fail {
-        value: Text,
+        value: ScriptText,
         error: Option<Word>,
         /// So long a usage limit lasts.
         limit: Option<Time>,
     },
-    Answer(Answer),
+    Answer(ScriptAnswer),
     /// Tokens that the turn uses, and what they cost.
     Use(Only<Used>),
     #[serde(rename = "lose enter")]
@@ -171,23 +171,23 @@ pub(super) struct Only<T> {
 #[serde(deny_unknown_fields)]
 pub(super) struct Artifact {
     #[serde(rename = "value")]
-    pub(super) text: Text,
+    pub(super) text: ScriptText,
     pub(super) how: Option<How>,
 }
 
 /// What is written to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Content {
+pub(super) struct WrittenFile {
     #[serde(rename = "value")]
-    pub(super) file: Text,
-    pub(super) text: Text,
+    pub(super) file: ScriptText,
+    pub(super) text: ScriptText,
 }
 
 /// A command, and how it is expected to end.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Command<T> {
+pub(super) struct ScriptCommand<T> {
     pub(super) value: T,
     pub(super) expect: Option<ExitCode>,
     /// Any end will do.
@@ -199,7 +199,7 @@ pub(super) fn expected(expect: Option<&ExitCode>, ignore: Option<bool>) -> Optio
     (ignore != Some(true)).then(|| expect.map_or(0, |code| i32::from(code.0)))
 }
 
-impl<T> Command<T> {
+impl<T> ScriptCommand<T> {
     pub(super) fn expected(&self) -> Option<i32> {
         expected(self.expect.as_ref(), self.ignore)
     }
@@ -219,45 +219,45 @@ pub(super) enum How {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(super) enum Verdict {
+pub(super) enum ScriptVerdict {
     Pass,
     Fail,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Condition {
-    File(Text),
+pub(super) enum WaitCondition {
+    File(ScriptText),
     Message(MessageTexts),
     Status(Statuses),
-    Command(Shell),
+    Command(ShellLine),
 }
 
 /// What an executor is answered at the end of a turn. Its status may be any word: wrong ones are rehearsed too.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
+pub(super) struct ScriptAnswer {
     #[serde(rename = "value")]
     pub(super) status: Word,
-    pub(super) summary: Option<Text>,
-    pub(super) reason: Option<Text>,
-    pub(super) question: Option<Text>,
-    pub(super) artifact: Option<Text>,
+    pub(super) summary: Option<ScriptText>,
+    pub(super) reason: Option<ScriptText>,
+    pub(super) question: Option<ScriptText>,
+    pub(super) artifact: Option<ScriptText>,
     #[serde(default)]
-    pub(super) touching: Vec<Text>,
+    pub(super) touching: Vec<ScriptText>,
     /// As they stand in the script.
     #[serde(default)]
     pub(super) findings: Vec<Value>,
     #[serde(default, rename = "as")]
-    pub(super) form: Form,
+    pub(super) form: AnswerForm,
     /// So long the answer is at least, all of it on one line.
-    pub(super) size: Option<Size>,
+    pub(super) size: Option<ByteSize>,
 }
 
 /// In which form an answer comes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Form {
+pub(super) enum AnswerForm {
     /// Nothing but the object.
     #[default]
     Plain,
@@ -277,13 +277,13 @@ pub(super) enum Form {
 #[serde(deny_unknown_fields)]
 pub(super) struct Used {
     #[serde(default)]
-    pub(super) input: Tokens,
+    pub(super) input: TokenCount,
     #[serde(default)]
-    pub(super) output: Tokens,
+    pub(super) output: TokenCount,
     #[serde(default)]
-    pub(super) cache_read: Tokens,
+    pub(super) cache_read: TokenCount,
     #[serde(default)]
-    pub(super) cache_write: Tokens,
+    pub(super) cache_write: TokenCount,
     /// None: not told.
     pub(super) cost: Option<Dollars>,
     pub(super) model: Option<Word>,
@@ -294,7 +294,7 @@ pub(super) struct Used {
 #[serde(deny_unknown_fields)]
 pub(super) struct Flood {
     #[serde(rename = "value")]
-    pub(super) bytes: Size,
+    pub(super) bytes: ByteSize,
     pub(super) line: Option<LineLength>,
     #[serde(default)]
     pub(super) kind: FloodKind,
@@ -314,8 +314,8 @@ pub(super) enum FloodKind {
 impl Script {
     /// The list for this run: of those that fit, the one that says most about it. A phase says more than an iteration, that
     /// more than a round, and a round more than an attempt.
-    pub(super) fn select(self, run: &WhichRun) -> Option<List> {
-        let fits = |list: &List| {
+    pub(super) fn select(self, run: &WhichRun) -> Option<StepList> {
+        let fits = |list: &StepList| {
             list.role == run.role
                 && list.judges == run.judges
                 && (list.phase.is_none() || list.phase == run.phase)
@@ -325,7 +325,7 @@ impl Script {
                 && list.round.is_none_or(|round| round == run.round)
                 && list.attempt.is_none_or(|attempt| attempt == run.attempt)
         };
-        let says = |list: &List| {
+        let says = |list: &StepList| {
             [
                 list.phase.is_some(),
                 list.iteration.is_some(),

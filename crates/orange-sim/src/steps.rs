@@ -7,10 +7,12 @@ mod flood;
 
 pub(super) use answer::BAD_BYTES;
 
-use super::agent::{Agent, Flow, Stop, outside_answer};
-use super::program::Running;
-use super::script::{Action, Artifact, Condition, Content, How, Only, Verdict, expected};
-use super::text::{Text, Variable};
+use super::agent::{SimAgent, StepResult, StepStop, outside_answer};
+use super::program::RunningProgram;
+use super::script::{
+    Artifact, How, Only, ScriptAction, ScriptVerdict, WaitCondition, WrittenFile, expected,
+};
+use super::text::{ScriptText, TextVariable};
 use super::{program, signals, task_file};
 use orange_sys::error::plain;
 use rustix::process::{Signal, getpid, kill_process};
@@ -32,26 +34,26 @@ fn for_ever() -> ! {
     }
 }
 
-fn task_file_failed(error: &io::Error) -> Stop {
-    Stop::Failed(format!("TASK.md: {}", plain(error)))
+fn task_file_failed(error: &io::Error) -> StepStop {
+    StepStop::Failed(format!("TASK.md: {}", plain(error)))
 }
 
-impl Agent {
-    pub(super) fn act(&mut self, action: &Action, place: &str) -> Flow {
+impl SimAgent {
+    pub(super) fn act(&mut self, action: &ScriptAction, place: &str) -> StepResult {
         match action {
-            Action::Say(Only { value }) => {
+            ScriptAction::Say(Only { value }) => {
                 let text = self.fill(value);
                 self.say(&text);
                 Ok(())
             }
-            Action::Pause(time) => self.pause(time.value.0),
-            Action::Plan(artifact) => self.artifact("Plan", artifact),
-            Action::Handoff(artifact) => self.artifact("Handoff", artifact),
-            Action::Questions(artifact) => self.artifact("Questions", artifact),
-            Action::Review { value, text, how } => {
+            ScriptAction::Pause(time) => self.pause(time.value.0),
+            ScriptAction::Plan(artifact) => self.artifact("Plan", artifact),
+            ScriptAction::Handoff(artifact) => self.artifact("Handoff", artifact),
+            ScriptAction::Questions(artifact) => self.artifact("Questions", artifact),
+            ScriptAction::Review { value, text, how } => {
                 let verdict = match value {
-                    Verdict::Pass => "Verdict: PASS",
-                    Verdict::Fail => "Verdict: FAIL",
+                    ScriptVerdict::Pass => "Verdict: PASS",
+                    ScriptVerdict::Fail => "Verdict: FAIL",
                 };
                 let text = text
                     .as_ref()
@@ -59,22 +61,22 @@ impl Agent {
                     .unwrap_or_default();
                 self.section("Review", &format!("{verdict}\n\n{text}"), *how)
             }
-            Action::Section { value, text, how } => {
+            ScriptAction::Section { value, text, how } => {
                 self.section(&self.fill(value), &self.fill(text), *how)
             }
-            Action::Frontmatter { value, how } => {
+            ScriptAction::Frontmatter { value, how } => {
                 let how = how.as_ref().map_or(How::Truncate, |how| how.0);
                 task_file::write_fields(&self.folder, value, how).map_err(|e| task_file_failed(&e))
             }
-            Action::Write(Content { file, text }) => {
+            ScriptAction::Write(WrittenFile { file, text }) => {
                 Ok(self.write(&self.fill(file), &self.fill(text), false)?)
             }
-            Action::Append(Content { file, text }) => {
+            ScriptAction::Append(WrittenFile { file, text }) => {
                 Ok(self.write(&self.fill(file), &self.fill(text), true)?)
             }
-            Action::Fill { value, size } => self.fill_file(&self.fill(value), size.0),
-            Action::Delete(file) => Ok(self.delete(&self.fill(&file.value))?),
-            Action::Commit {
+            ScriptAction::Fill { value, size } => self.fill_file(&self.fill(value), size.0),
+            ScriptAction::Delete(file) => Ok(self.delete(&self.fill(&file.value))?),
+            ScriptAction::Commit {
                 value,
                 empty,
                 expect,
@@ -83,32 +85,32 @@ impl Agent {
                 let expected = expected(expect.as_ref(), *ignore);
                 self.commit(&self.fill(value), *empty, expected)
             }
-            Action::Git(command) => {
+            ScriptAction::Git(command) => {
                 let arguments = command.value.iter().map(|argument| self.fill(argument));
                 self.command(program::git(arguments), command.expected())
             }
             // Any word: that a status is refused is a thing to rehearse.
-            Action::Status(command) => {
+            ScriptAction::Status(command) => {
                 let status = format!("--status={}", command.value.0);
                 let program = program::orange(["task", "update", &status]);
                 self.command(program, command.expected())
             }
-            Action::Complete(command) => {
+            ScriptAction::Complete(command) => {
                 self.command(program::orange(["task", "complete"]), command.expected())
             }
-            Action::Stuck(command) => {
+            ScriptAction::Stuck(command) => {
                 self.command(program::orange(["task", "stuck"]), command.expected())
             }
-            Action::Run(command) => {
+            ScriptAction::Run(command) => {
                 let program = program::shell(&command.value.0, &self.variables());
                 self.command(program, command.expected())
             }
-            Action::Child(command) => self.child(&command.value.0),
-            Action::Daemon { value, clear_env } => self.daemon(&value.0, *clear_env),
-            Action::WaitFor { value, timeout } => {
+            ScriptAction::Child(command) => self.child(&command.value.0),
+            ScriptAction::Daemon { value, clear_env } => self.daemon(&value.0, *clear_env),
+            ScriptAction::WaitFor { value, timeout } => {
                 self.wait_for(&value.0, timeout.as_ref().map(|time| time.0))
             }
-            Action::If {
+            ScriptAction::If {
                 value,
                 then,
                 otherwise,
@@ -119,7 +121,7 @@ impl Agent {
                     self.list(otherwise, &format!("{place}.else."))
                 }
             }
-            Action::Repeat { value, steps } => {
+            ScriptAction::Repeat { value, steps } => {
                 let mut left = value.0.map(NonZeroU32::get);
                 while left != Some(0) && !self.skipping {
                     let played = self.played;
@@ -132,8 +134,8 @@ impl Agent {
                 }
                 Ok(())
             }
-            Action::EndTurn {} => self.change_turn(),
-            Action::AskPermission {
+            ScriptAction::EndTurn {} => self.change_turn(),
+            ScriptAction::AskPermission {
                 value,
                 allowed,
                 denied,
@@ -144,8 +146,8 @@ impl Agent {
                     self.list(denied, &format!("{place}.denied."))
                 }
             }
-            Action::Fail { .. } if self.played > 0 => self.change_turn(),
-            Action::Fail {
+            ScriptAction::Fail { .. } if self.played > 0 => self.change_turn(),
+            ScriptAction::Fail {
                 value,
                 error,
                 limit,
@@ -154,20 +156,20 @@ impl Agent {
                 let error = error.as_ref().map(|error| error.0.as_str());
                 self.fail(&text, error, limit.as_ref().map(|limit| limit.0))
             }
-            Action::Answer(answer) => {
+            ScriptAction::Answer(answer) => {
                 self.answer(answer);
                 Ok(())
             }
-            Action::Use(Only { value }) => Ok(self.use_tokens(value)?),
-            Action::LoseEnter(Only { value }) => {
+            ScriptAction::Use(Only { value }) => Ok(self.use_tokens(value)?),
+            ScriptAction::LoseEnter(Only { value }) => {
                 self.typing.lose_enter = value.as_ref().map_or(1, |count| count.0.get());
                 Ok(())
             }
-            Action::Flood(flood) => self.flood(flood),
-            Action::Exit(Only { value }) => Err(Stop::Exit(
+            ScriptAction::Flood(flood) => self.flood(flood),
+            ScriptAction::Exit(Only { value }) => Err(StepStop::Exit(
                 value.as_ref().map_or(0, |code| i32::from(code.0)),
             )),
-            Action::Crash(Only { value }) => {
+            ScriptAction::Crash(Only { value }) => {
                 let signal = value.as_ref().map_or(Signal::SEGV, |signal| signal.0);
                 self.events
                     .write("exiting", &json!({"signal": signal.as_raw()}));
@@ -175,61 +177,63 @@ impl Agent {
                 // It may take a moment.
                 for_ever()
             }
-            Action::Hang { ignore } => {
+            ScriptAction::Hang { ignore } => {
                 let ignored = ignore.iter().flat_map(|ignored| &ignored.0);
                 ignored.copied().for_each(signals::ignore);
                 self.events.write("hanging", &json!({}));
                 for_ever()
             }
-            Action::Stop {} => Ok(kill_process(getpid(), Signal::STOP).map_err(io::Error::from)?),
+            ScriptAction::Stop {} => {
+                Ok(kill_process(getpid(), Signal::STOP).map_err(io::Error::from)?)
+            }
         }
     }
 
-    fn artifact(&self, name: &str, artifact: &Artifact) -> Flow {
+    fn artifact(&self, name: &str, artifact: &Artifact) -> StepResult {
         self.section(name, &self.fill(&artifact.text), artifact.how)
     }
 
-    fn section(&self, name: &str, text: &str, how: Option<How>) -> Flow {
+    fn section(&self, name: &str, text: &str, how: Option<How>) -> StepResult {
         task_file::write_section(&self.folder, name, text, how).map_err(|e| task_file_failed(&e))
     }
 
-    pub(super) fn fill(&self, text: &Text) -> String {
+    pub(super) fn fill(&self, text: &ScriptText) -> String {
         text.fill(|variable| self.value(variable))
     }
 
-    fn value(&self, variable: Variable) -> String {
+    fn value(&self, variable: TextVariable) -> String {
         let field =
             |name: &str| task_file::field(&self.folder, name).filter(|value| !value.is_empty());
         let prompt = self.prompt.as_deref().unwrap_or_default();
         match variable {
-            Variable::Summary => field("summary")
+            TextVariable::Summary => field("summary")
                 .unwrap_or_else(|| prompt.lines().next().unwrap_or_default().to_owned()),
             // It may have been renamed since.
-            Variable::Branch => self
+            TextVariable::Branch => self
                 .current_branch()
                 .or_else(|| field("branch"))
                 .unwrap_or_default(),
-            Variable::Key => field("key").unwrap_or_else(|| "sim".into()),
-            Variable::Role => self.run.role.as_str().into(),
-            Variable::Round => self.run.round.to_string(),
-            Variable::Attempt => self.run.attempt.to_string(),
-            Variable::Phase => self.run.phase.clone().unwrap_or_default(),
-            Variable::Iteration => self.run.iteration.to_string(),
-            Variable::Message => self.message.clone(),
-            Variable::Prompt => prompt.to_owned(),
+            TextVariable::Key => field("key").unwrap_or_else(|| "sim".into()),
+            TextVariable::Role => self.run.role.as_str().into(),
+            TextVariable::Round => self.run.round.to_string(),
+            TextVariable::Attempt => self.run.attempt.to_string(),
+            TextVariable::Phase => self.run.phase.clone().unwrap_or_default(),
+            TextVariable::Iteration => self.run.iteration.to_string(),
+            TextVariable::Message => self.message.clone(),
+            TextVariable::Prompt => prompt.to_owned(),
         }
     }
 
     /// The same values for shell commands: `SIM_SUMMARY` and so on.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
-        let named = Variable::ALL.iter().map(|variable| {
+        let named = TextVariable::ALL.iter().map(|variable| {
             let name = variable.as_str().to_uppercase();
             (format!("SIM_{name}"), self.value(*variable))
         });
         named.collect()
     }
 
-    fn pause(&mut self, time: Duration) -> Flow {
+    fn pause(&mut self, time: Duration) -> StepResult {
         let begun = Instant::now();
         while let Some(left) = time
             .checked_sub(begun.elapsed())
@@ -240,16 +244,16 @@ impl Agent {
         Ok(())
     }
 
-    fn wait_for(&mut self, condition: &Condition, timeout: Option<Duration>) -> Flow {
+    fn wait_for(&mut self, condition: &WaitCondition, timeout: Option<Duration>) -> StepResult {
         let begun = Instant::now();
         let nap = match condition {
-            Condition::Command(_) => LOOK_BY_COMMAND,
-            Condition::File(_) | Condition::Message(_) | Condition::Status(_) => LOOK,
+            WaitCondition::Command(_) => LOOK_BY_COMMAND,
+            WaitCondition::File(_) | WaitCondition::Message(_) | WaitCondition::Status(_) => LOOK,
         };
         loop {
             let met = match condition {
-                Condition::Message(texts) => self.waiting_message(&texts.0)?,
-                Condition::File(_) | Condition::Status(_) | Condition::Command(_) => {
+                WaitCondition::Message(texts) => self.waiting_message(&texts.0)?,
+                WaitCondition::File(_) | WaitCondition::Status(_) | WaitCondition::Command(_) => {
                     self.holds(condition)?
                 }
             };
@@ -257,21 +261,21 @@ impl Agent {
                 return Ok(());
             }
             if timeout.is_some_and(|limit| begun.elapsed() >= limit) {
-                return Err(Stop::Failed("it did not happen in time".into()));
+                return Err(StepStop::Failed("it did not happen in time".into()));
             }
             self.pump(nap)?;
         }
     }
 
-    fn holds(&mut self, condition: &Condition) -> Result<bool, Stop> {
+    fn holds(&mut self, condition: &WaitCondition) -> Result<bool, StepStop> {
         match condition {
-            Condition::File(file) => Ok(self.folder.join(self.fill(file)).exists()),
-            Condition::Message(texts) => Ok(self.contains(&self.message, &texts.0)),
-            Condition::Status(statuses) => {
+            WaitCondition::File(file) => Ok(self.folder.join(self.fill(file)).exists()),
+            WaitCondition::Message(texts) => Ok(self.contains(&self.message, &texts.0)),
+            WaitCondition::Status(statuses) => {
                 let now = task_file::field(&self.folder, "status");
                 Ok(now.is_some_and(|now| statuses.0.contains(&now)))
             }
-            Condition::Command(command) => {
+            WaitCondition::Command(command) => {
                 let ended = self.wait_while(program::shell(&command.0, &self.variables()))?;
                 Ok(ended.code() == Some(0))
             }
@@ -279,7 +283,7 @@ impl Agent {
     }
 
     /// Takes the first waiting message that fits into this turn, as some agents do.
-    fn waiting_message(&mut self, texts: &[Text]) -> Result<bool, Stop> {
+    fn waiting_message(&mut self, texts: &[ScriptText]) -> Result<bool, StepStop> {
         let fits = |message: &String| self.contains(message, texts);
         let position = self.queue.iter().position(fits);
         match position.and_then(|position| self.queue.remove(position)) {
@@ -287,18 +291,18 @@ impl Agent {
                 self.take_message(message);
                 Ok(true)
             }
-            None if self.closed => Err(Stop::Exit(0)),
+            None if self.closed => Err(StepStop::Exit(0)),
             None => Ok(false),
         }
     }
 
-    fn contains(&self, message: &str, texts: &[Text]) -> bool {
+    fn contains(&self, message: &str, texts: &[ScriptText]) -> bool {
         let message = message.to_lowercase();
         let mut texts = texts.iter().map(|text| self.fill(text).to_lowercase());
         texts.len() == 0 || texts.any(|text| message.contains(&text))
     }
 
-    fn ask(&mut self, question: &str) -> Result<bool, Stop> {
+    fn ask(&mut self, question: &str) -> Result<bool, StepStop> {
         if let Some(headless) = &self.headless {
             return Ok(headless.allows());
         }
@@ -323,7 +327,7 @@ impl Agent {
     }
 
     /// Whoever is first: a key, a line, or somebody who answers through Orange.
-    fn wait_for_yes_or_no(&mut self, hook: &mut Option<Running>) -> Result<bool, Stop> {
+    fn wait_for_yes_or_no(&mut self, hook: &mut Option<RunningProgram>) -> Result<bool, StepStop> {
         loop {
             if let Some(answer) = self.answer.take().or_else(|| self.line_answer()) {
                 return Ok(answer);
@@ -332,7 +336,7 @@ impl Agent {
                 return Ok(answer);
             }
             if self.closed {
-                return Err(Stop::Exit(0));
+                return Err(StepStop::Exit(0));
             }
             self.pump(LOOK)?;
         }

@@ -19,7 +19,7 @@ const PASTE_OFF: &[u8] = b"\x1b[?2004l";
 const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// The terminal in an agent's hands; given back when this is dropped.
-pub(super) struct Terminal {
+pub(super) struct AgentTerminal {
     /// Whether keys come one by one and the input line is drawn.
     pub(super) interactive: bool,
     /// Nothing is shown: standard output is for a program.
@@ -27,22 +27,22 @@ pub(super) struct Terminal {
     display: Display,
 }
 
-impl Terminal {
+impl AgentTerminal {
     /// For a turn without a terminal.
-    pub(super) fn none(display: Display) -> Terminal {
-        Terminal {
+    pub(super) fn none(display: Display) -> AgentTerminal {
+        AgentTerminal {
             interactive: false,
             silent: true,
             display,
         }
     }
 
-    pub(super) fn take(display: Display) -> Terminal {
+    pub(super) fn take(display: Display) -> AgentTerminal {
         let interactive = stdin().is_terminal() && take_keys().is_ok();
         if interactive {
             send(PASTE_ON);
         }
-        Terminal {
+        AgentTerminal {
             interactive,
             silent: false,
             display,
@@ -77,7 +77,7 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
+impl Drop for AgentTerminal {
     fn drop(&mut self) {
         if self.interactive {
             send(CLEAR_LINE.as_bytes());

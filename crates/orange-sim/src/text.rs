@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 orange_core::choice! {
     /// What a text may speak of.
-    pub(super) enum Variable ("variable") {
+    pub(super) enum TextVariable ("variable") {
         Summary = "summary",
         Branch = "branch",
         Key = "key",
@@ -21,25 +21,25 @@ orange_core::choice! {
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Word")]
-pub(super) struct Text(Vec<Piece>);
+pub(super) struct ScriptText(Vec<ScriptTextPart>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum ScriptTextPart {
     Plain(String),
-    Value(Variable),
+    Value(TextVariable),
 }
 
-impl TryFrom<Word> for Text {
+impl TryFrom<Word> for ScriptText {
     type Error = String;
 
-    fn try_from(source: Word) -> Result<Text, String> {
-        Text::parse(&source.0)
+    fn try_from(source: Word) -> Result<ScriptText, String> {
+        ScriptText::parse(&source.0)
     }
 }
 
-impl Text {
+impl ScriptText {
     /// Reads a text; the error says what is wrong with its braces.
-    pub(super) fn parse(source: &str) -> Result<Text, String> {
+    pub(super) fn parse(source: &str) -> Result<ScriptText, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
         let mut rest = source;
@@ -56,29 +56,29 @@ impl Text {
                 rest = after;
             } else {
                 let (name, after) = after.split_once('}').unwrap_or((after, ""));
-                pieces.push(Piece::Plain(std::mem::take(&mut plain)));
-                pieces.push(Piece::Value(variable(name)?));
+                pieces.push(ScriptTextPart::Plain(std::mem::take(&mut plain)));
+                pieces.push(ScriptTextPart::Value(variable(name)?));
                 rest = after;
             }
         }
         plain.push_str(rest);
-        pieces.push(Piece::Plain(plain));
-        Ok(Text(pieces))
+        pieces.push(ScriptTextPart::Plain(plain));
+        Ok(ScriptText(pieces))
     }
 
-    pub(super) fn fill(&self, value: impl Fn(Variable) -> String) -> String {
+    pub(super) fn fill(&self, value: impl Fn(TextVariable) -> String) -> String {
         let filled = self.0.iter().map(|piece| match piece {
-            Piece::Plain(text) => text.clone(),
-            Piece::Value(variable) => value(*variable),
+            ScriptTextPart::Plain(text) => text.clone(),
+            ScriptTextPart::Value(variable) => value(*variable),
         });
         filled.collect()
     }
 }
 
-fn variable(name: &str) -> Result<Variable, String> {
+fn variable(name: &str) -> Result<TextVariable, String> {
     name.parse().map_err(|_| {
         let shown: String = name.chars().take(20).collect();
-        let names = Variable::WORDS.join("}, {");
+        let names = TextVariable::WORDS.join("}, {");
         format!(
             "there is no variable {{{shown}}}; there are {{{names}}}, and a brace itself is written twice"
         )
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     fn filled(source: &str) -> String {
-        let text = Text::parse(source).unwrap();
+        let text = ScriptText::parse(source).unwrap();
         text.fill(|variable| format!("<{variable:?}>"))
     }
 
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn an_unknown_variable_is_named_with_those_that_exist() {
-        let error = Text::parse("{sumary}").unwrap_err();
+        let error = ScriptText::parse("{sumary}").unwrap_err();
         assert!(error.starts_with("there is no variable {sumary}; there are {summary}, {branch}"));
-        assert!(Text::parse("echo {").is_err());
+        assert!(ScriptText::parse("echo {").is_err());
     }
 }

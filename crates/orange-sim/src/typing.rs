@@ -1,6 +1,6 @@
 //! The line being typed, and what keys make of it.
 
-use super::keys::Key;
+use super::keys::PressedKey;
 
 #[derive(Debug, Default)]
 pub(super) struct Typing {
@@ -29,25 +29,25 @@ impl Typing {
         &self.line
     }
 
-    pub(super) fn key(&mut self, key: Key) -> Typed {
-        let leaving = std::mem::replace(&mut self.leaving, key == Key::CtrlC);
+    pub(super) fn key(&mut self, key: PressedKey) -> Typed {
+        let leaving = std::mem::replace(&mut self.leaving, key == PressedKey::CtrlC);
         match key {
-            Key::Character(character) => self.line.push(character),
-            Key::LineEnd => self.line.push('\n'),
-            Key::Paste(text) => self.line.push_str(&text),
-            Key::Backspace => {
+            PressedKey::Character(character) => self.line.push(character),
+            PressedKey::LineEnd => self.line.push('\n'),
+            PressedKey::Paste(text) => self.line.push_str(&text),
+            PressedKey::Backspace => {
                 self.line.pop();
             }
-            Key::Clear => self.line.clear(),
-            Key::Enter => return self.enter(),
-            Key::Escape => return Typed::Escape,
-            Key::CtrlC if leaving => return Typed::Quit(130),
-            Key::CtrlC => {
+            PressedKey::Clear => self.line.clear(),
+            PressedKey::Enter => return self.enter(),
+            PressedKey::Escape => return Typed::Escape,
+            PressedKey::CtrlC if leaving => return Typed::Quit(130),
+            PressedKey::CtrlC => {
                 self.line.clear();
                 return Typed::Leaving;
             }
-            Key::CtrlD if self.line.is_empty() => return Typed::Quit(0),
-            Key::CtrlD | Key::Other => {}
+            PressedKey::CtrlD if self.line.is_empty() => return Typed::Quit(0),
+            PressedKey::CtrlD | PressedKey::Other => {}
         }
         Typed::Nothing
     }
@@ -70,7 +70,7 @@ mod tests {
 
     fn typed(typing: &mut Typing, text: &str) {
         for character in text.chars() {
-            assert_eq!(typing.key(Key::Character(character)), Typed::Nothing);
+            assert_eq!(typing.key(PressedKey::Character(character)), Typed::Nothing);
         }
     }
 
@@ -78,15 +78,18 @@ mod tests {
     fn what_is_typed_and_pasted_is_submitted_by_enter_alone() {
         let mut typing = Typing::default();
         typed(&mut typing, "aö");
-        typing.key(Key::Backspace);
-        typing.key(Key::Paste("x\ny".into()));
-        typing.key(Key::LineEnd);
-        assert_eq!(typing.key(Key::Enter), Typed::Submitted("ax\ny\n".into()));
+        typing.key(PressedKey::Backspace);
+        typing.key(PressedKey::Paste("x\ny".into()));
+        typing.key(PressedKey::LineEnd);
+        assert_eq!(
+            typing.key(PressedKey::Enter),
+            Typed::Submitted("ax\ny\n".into())
+        );
         assert_eq!(typing.line(), "");
-        assert_eq!(typing.key(Key::Enter), Typed::Nothing);
+        assert_eq!(typing.key(PressedKey::Enter), Typed::Nothing);
         typed(&mut typing, "gone");
-        typing.key(Key::Clear);
-        assert_eq!(typing.key(Key::Enter), Typed::Nothing);
+        typing.key(PressedKey::Clear);
+        assert_eq!(typing.key(PressedKey::Enter), Typed::Nothing);
     }
 
     #[test]
@@ -96,20 +99,20 @@ mod tests {
             ..Typing::default()
         };
         typed(&mut typing, "a");
-        assert_eq!(typing.key(Key::Enter), Typed::Lost);
-        assert_eq!(typing.key(Key::Enter), Typed::Submitted("a".into()));
+        assert_eq!(typing.key(PressedKey::Enter), Typed::Lost);
+        assert_eq!(typing.key(PressedKey::Enter), Typed::Submitted("a".into()));
     }
 
     #[test]
     fn quitting_takes_ctrl_c_twice_in_a_row_or_ctrl_d_on_an_empty_line() {
         let mut typing = Typing::default();
         typed(&mut typing, "a");
-        assert_eq!(typing.key(Key::CtrlD), Typed::Nothing);
-        assert_eq!(typing.key(Key::CtrlC), Typed::Leaving);
+        assert_eq!(typing.key(PressedKey::CtrlD), Typed::Nothing);
+        assert_eq!(typing.key(PressedKey::CtrlC), Typed::Leaving);
         typed(&mut typing, "b");
-        assert_eq!(typing.key(Key::CtrlC), Typed::Leaving);
-        assert_eq!(typing.key(Key::CtrlC), Typed::Quit(130));
-        assert_eq!(typing.key(Key::CtrlD), Typed::Quit(0));
-        assert_eq!(typing.key(Key::Escape), Typed::Escape);
+        assert_eq!(typing.key(PressedKey::CtrlC), Typed::Leaving);
+        assert_eq!(typing.key(PressedKey::CtrlC), Typed::Quit(130));
+        assert_eq!(typing.key(PressedKey::CtrlD), Typed::Quit(0));
+        assert_eq!(typing.key(PressedKey::Escape), Typed::Escape);
     }
 }

@@ -9,12 +9,12 @@ mod tests;
 mod watches;
 
 use crate::Store;
-pub use append::Line;
+pub use append::FeedLine;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tail::Tail;
-use watches::{Signals, Watches};
+use watches::{FileSignals, Watches};
 
 /// The feed's file in the home.
 pub const FEED: &str = "feed.jsonl";
@@ -33,7 +33,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What changed in a home.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum HomeChange {
     /// These tasks, by their folders (`project/name`), in order: committed, edited by hand, deleted or restored.
     Tasks(Vec<String>),
     /// Something about running agents: a signal, a question, a message, a start or an end.
@@ -97,9 +97,9 @@ impl Feed {
     }
 
     /// Waits for the next change, for at most `timeout`. Changes that follow each other within a few milliseconds are one.
-    pub fn next(&mut self, timeout: Duration) -> Change {
+    pub fn next(&mut self, timeout: Duration) -> HomeChange {
         if std::mem::take(&mut self.has_run_news) {
-            return Change::Runs;
+            return HomeChange::Runs;
         }
         let deadline = Instant::now().checked_add(timeout);
         loop {
@@ -115,12 +115,12 @@ impl Feed {
             }
             let now = Instant::now();
             if now < self.rescan_at && deadline.is_some_and(|deadline| now >= deadline) {
-                return Change::Nothing;
+                return HomeChange::Nothing;
             }
         }
     }
 
-    fn wait(&mut self, until: Instant) -> Signals {
+    fn wait(&mut self, until: Instant) -> FileSignals {
         if let Some(watches) = &self.watches {
             return watches.wait(until);
         }
@@ -130,15 +130,15 @@ impl Feed {
         if appeared {
             self.start_watches();
         }
-        Signals {
+        FileSignals {
             feed: true,
             lost: appeared,
-            ..Signals::default()
+            ..FileSignals::default()
         }
     }
 
     /// What signals come to for the caller, if anything.
-    fn change_of(&mut self, mut signals: Signals) -> Option<Change> {
+    fn change_of(&mut self, mut signals: FileSignals) -> Option<HomeChange> {
         if signals.home_gone {
             self.watches = None;
             self.is_home_missing = true;
@@ -154,10 +154,10 @@ impl Feed {
             self.rescan_soon();
         }
         if signals.tasks.is_empty() {
-            return signals.runs.then_some(Change::Runs);
+            return signals.runs.then_some(HomeChange::Runs);
         }
         self.has_run_news = signals.runs;
-        Some(Change::Tasks(signals.tasks.into_iter().collect()))
+        Some(HomeChange::Tasks(signals.tasks.into_iter().collect()))
     }
 
     /// Brings the next rescan forward, but not so far that the caller does nothing else.
@@ -167,14 +167,14 @@ impl Feed {
         self.rescan_at = self.rescan_at.min(soonest.max(now));
     }
 
-    fn rescan(&mut self, now: Instant) -> Change {
+    fn rescan(&mut self, now: Instant) -> HomeChange {
         self.last_rescan = Some(now);
         self.rescan_at = now + RESCAN_INTERVAL;
         if self.watches.is_none() {
             // What kept them from starting may be over.
             self.start_watches();
         }
-        Change::Rescan
+        HomeChange::Rescan
     }
 
     fn start_watches(&mut self) {

@@ -15,7 +15,7 @@ pub mod search;
 mod tests;
 
 use crate::{Store, private, write_ahead};
-use connections::{Connections, Database, Opened, new_in_memory};
+use connections::{Connections, IndexDatabase, Opened, new_in_memory};
 pub use costs::{KnownRunCost, TaskTitle};
 pub use diff_stats::DiffStat;
 pub use diff_stats::KeptStat;
@@ -28,7 +28,7 @@ use orange_core::task::Task;
 use orange_core::usage::Spending;
 use orange_core::verification::{LastCheck, last_check};
 use orange_sys::error::{Error, Result, err};
-use rows::{Row, create_tables, try_store, version};
+use rows::{IndexRow, create_tables, try_store, version};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Params};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -48,7 +48,7 @@ pub struct Stamp {
 
 /// What the index keeps of a task.
 #[derive(Debug, Clone, Default)]
-pub struct Entry {
+pub struct IndexEntry {
     /// `project/name`, as on disk.
     pub folder: String,
     pub task: Task,
@@ -171,9 +171,9 @@ impl Index {
 
     /// Writes entries and forgets folders, in one transaction. Trouble here is logged, never fatal:
     /// the next refresh repairs it.
-    pub fn store(&self, entries: &[Entry], gone: &[String]) {
+    pub fn store(&self, entries: &[IndexEntry], gone: &[String]) {
         self.heal(self.write(|connection| {
-            let rows = entries.iter().map(Row::of);
+            let rows = entries.iter().map(IndexRow::of);
             try_store(connection, entries.len(), rows, gone)
         }));
     }
@@ -285,7 +285,7 @@ fn open_file(path: &Path) -> rusqlite::Result<Opened> {
         empty = create_tables(&mut connection)?;
     }
     Ok(Opened {
-        database: Database::File,
+        database: IndexDatabase::File,
         connection,
         empty,
     })

@@ -22,7 +22,7 @@ use crate::index::refresh::stamp_of;
 use locks::{Lock, LockFile, about_to_wait};
 use orange_core::Timestamp;
 use orange_core::history::History;
-use orange_core::reconcile::{Broken, Folder, Reconciled, reconcile};
+use orange_core::reconcile::{Broken, Reconciled, TaskFolder, reconcile};
 use orange_core::task::Task;
 use orange_core::task_file::{MAX_BYTES, TaskFile};
 use orange_sys::error::{Error, IoContext, Result, err};
@@ -334,8 +334,8 @@ impl Snapshot {
         &self,
         place: &'a Place,
         journal_shrunk: &'a dyn Fn() -> Option<bool>,
-    ) -> Folder<'a> {
-        Folder {
+    ) -> TaskFolder<'a> {
+        TaskFolder {
             name: &place.name,
             project: &place.project,
             modified: self.modified,

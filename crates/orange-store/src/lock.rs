@@ -102,12 +102,12 @@ impl TaskLock {
 
     /// What the last `set_witness` recorded, if the record is readable.
     pub fn witness(&self) -> Option<Witness> {
-        Record::read(&self.file).witness
+        LockRecord::read(&self.file).witness
     }
 
     /// Records how far the task has come (not synced: it only has to outlive processes, not the machine).
     pub fn set_witness(&self, witness: Witness) -> io::Result<()> {
-        Record {
+        LockRecord {
             pid: Some(std::process::id()),
             witness: Some(witness),
         }
@@ -129,7 +129,7 @@ impl TaskLock {
     /// Notes who holds the lock; only a hint for others, so that failing (disk full) does not matter.
     fn sign(&self, pid: Option<u32>) {
         let witness = self.witness();
-        if let Err(error) = (Record { pid, witness }).write(&self.file) {
+        if let Err(error) = (LockRecord { pid, witness }).write(&self.file) {
             tracing::debug!(%error, path = %self.path.display(), "cannot note the lock's holder");
         }
     }
@@ -150,12 +150,12 @@ pub fn read_witness(folder: &Path) -> Option<Witness> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(folder.join(LOCK_FILE))
         .ok()?;
-    Record::read(&file).witness
+    LockRecord::read(&file).witness
 }
 
 /// The same for a record that was read already.
 pub(super) fn witness_in(record: &[u8]) -> Option<Witness> {
-    Record::from_bytes(record).witness
+    LockRecord::from_bytes(record).witness
 }
 
 fn open(folder: &Path) -> Result<File, LockError> {
@@ -185,19 +185,21 @@ fn names(path: &Path, file: &File) -> io::Result<bool> {
 }
 
 fn holder(file: &File) -> Option<String> {
-    Record::read(file).pid.map(|pid| format!("process {pid}"))
+    LockRecord::read(file)
+        .pid
+        .map(|pid| format!("process {pid}"))
 }
 
 /// The one line in the lock file.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Record {
+struct LockRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
     #[serde(flatten)]
     witness: Option<Witness>,
 }
 
-impl Record {
+impl LockRecord {
     /// Whatever cannot be understood counts as not there: the file may be empty, old or mangled.
     fn read(file: &File) -> Self {
         let mut bytes = [0; RECORD_LEN];

@@ -29,12 +29,12 @@ mod stress;
 mod tests;
 
 pub(crate) use self::folder::same_file;
-use self::folder::{Folder, PART, read_all};
+use self::folder::{PART, TargetFolder, read_all};
 pub use self::lease::is_let_go;
-use self::lease::{Claim, Deadline};
+use self::lease::{Deadline, FileClaim};
 pub use self::old::Theirs;
 pub use self::old::short_hash;
-use self::old::{Hashes, Old};
+use self::old::{Hashes, SwappedFile};
 pub use self::probe::{PROBE, is_exact_in};
 use super::{private, temporary};
 use orange_sys::crash_points::crash_point;
@@ -52,7 +52,7 @@ const SWAP_ATTEMPTS: u32 = 16;
 /// What became of a replacement.
 #[derive(Debug)]
 #[must_use]
-pub enum Outcome {
+pub enum Replacement {
     /// The new content is in place and durable, and nobody wrote anything else meanwhile.
     Done,
     /// Nothing was changed: the file does not hold `base` any more; read it and try again.
@@ -84,7 +84,7 @@ pub struct Content {
 }
 
 /// Puts the new file in the target's place and gives the old one another name; `None` if the file system cannot.
-type Swap = fn(&Folder, &str) -> io::Result<Option<Swapped>>;
+type Swap = fn(&TargetFolder, &str) -> io::Result<Option<Swapped>>;
 
 /// What the target's name stood for when the new file took it.
 enum Swapped {
@@ -98,7 +98,7 @@ enum Swapped {
 
 /// Reads the file, waiting a little for somebody in the middle of writing it; `None` if there is no file.
 pub fn read(target: &Path) -> io::Result<Option<Content>> {
-    let folder = Folder::of(target)?;
+    let folder = TargetFolder::of(target)?;
     let read = read_settled(&folder, &mut Deadline::new(WRITER_TIMEOUT))?;
     Ok(read.map(|(content, _)| content))
 }
@@ -106,13 +106,13 @@ pub fn read(target: &Path) -> io::Result<Option<Content>> {
 /// Replaces the content `base` (`None`: no file) by `new`; an error may leave `new` in place, but loses nothing.
 ///
 /// After `Overtaken` the merged content goes on from `new`: `replace(target, Some(new), merged)`, then `discard`.
-pub fn replace(target: &Path, base: Option<&[u8]>, new: &[u8]) -> io::Result<Outcome> {
+pub fn replace(target: &Path, base: Option<&[u8]>, new: &[u8]) -> io::Result<Replacement> {
     replace_by(swap_by_exchange, target, base, new)
 }
 
 /// Looks at what interrupted replacements of this file left: removes what holds nothing new, returns the rest.
 pub fn settle_leftovers(target: &Path) -> io::Result<Leftovers> {
-    let folder = Folder::of(target)?;
+    let folder = TargetFolder::of(target)?;
     let prefix = format!(".{}.", folder.target);
     let mut found = Leftovers::default();
     for name in folder.names()? {
@@ -129,10 +129,10 @@ pub fn settle_leftovers(target: &Path) -> io::Result<Leftovers> {
             found.removed += 1;
         } else if let Some(hashes) = Hashes::parse(rest) {
             match settle_leftover(&folder, &name, hashes)? {
-                Outcome::Done => found.removed += 1,
-                Outcome::Overtaken(theirs) => found.written.push(theirs),
-                Outcome::WriterOpen => found.writer_open += 1,
-                Outcome::Stale => {}
+                Replacement::Done => found.removed += 1,
+                Replacement::Overtaken(theirs) => found.written.push(theirs),
+                Replacement::WriterOpen => found.writer_open += 1,
+                Replacement::Stale => {}
             }
         }
     }
@@ -151,7 +151,7 @@ pub fn write_atomic_for_all(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_with_mode(path: &Path, bytes: &[u8], new_mode: u32) -> io::Result<()> {
-    let mut folder = Folder::of(path)?;
+    let mut folder = TargetFolder::of(path)?;
     folder.new_mode = new_mode;
     let old = folder
         .open(&folder.target)?
@@ -166,14 +166,14 @@ fn write_with_mode(path: &Path, bytes: &[u8], new_mode: u32) -> io::Result<()> {
 }
 
 /// `Stale` stands for a name with nothing of ours behind it.
-fn settle_leftover(folder: &Folder, name: &str, hashes: Hashes) -> io::Result<Outcome> {
+fn settle_leftover(folder: &TargetFolder, name: &str, hashes: Hashes) -> io::Result<Replacement> {
     let file = match folder.open(name) {
         Ok(Some(file)) => file,
-        Ok(None) => return Ok(Outcome::Stale),
+        Ok(None) => return Ok(Replacement::Stale),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
             // Not ours, whatever it is called; it must not stop the task's work.
             tracing::warn!(%error, name, "ignoring something that is named like a swapped-out file");
-            return Ok(Outcome::Stale);
+            return Ok(Replacement::Stale);
         }
         Err(error) => return Err(error),
     };
@@ -183,9 +183,9 @@ fn settle_leftover(folder: &Folder, name: &str, hashes: Hashes) -> io::Result<Ou
     {
         // Only a second name, given before a rename that never came.
         folder.unlink(name)?;
-        return Ok(Outcome::Done);
+        return Ok(Replacement::Done);
     }
-    let old = Old {
+    let old = SwappedFile {
         folder,
         name,
         hashes,
@@ -198,12 +198,17 @@ fn settle_leftover(folder: &Folder, name: &str, hashes: Hashes) -> io::Result<Ou
     )
 }
 
-fn replace_by(swap: Swap, target: &Path, base: Option<&[u8]>, new: &[u8]) -> io::Result<Outcome> {
-    let folder = Folder::of(target)?;
+fn replace_by(
+    swap: Swap,
+    target: &Path,
+    base: Option<&[u8]>,
+    new: &[u8],
+) -> io::Result<Replacement> {
+    let folder = TargetFolder::of(target)?;
     let mut deadline = Deadline::new(WRITER_TIMEOUT);
     let old = read_settled(&folder, &mut deadline)?;
     if !goes_on_from(old.as_ref().map(|(content, _)| content), base) {
-        return Ok(Outcome::Stale);
+        return Ok(Replacement::Stale);
     }
     let hashes = Hashes::of(base, new);
     let stem = hashes.stem(&folder.target);
@@ -214,14 +219,14 @@ fn replace_by(swap: Swap, target: &Path, base: Option<&[u8]>, new: &[u8]) -> io:
         None => swap_by_link(&folder, temp.name(), &stem, base)?,
     };
     if matches!(swapped, Swapped::Stale) {
-        return Ok(Outcome::Stale);
+        return Ok(Replacement::Stale);
     }
     temp.placed();
     crash_point("replace.exchanged");
     folder.sync()?;
     let outcome = match swapped {
         Swapped::Old(name) => look_at_old(&folder, &name, hashes, base, new, &mut deadline)?,
-        Swapped::Nothing | Swapped::Stale => Outcome::Done,
+        Swapped::Nothing | Swapped::Stale => Replacement::Done,
     };
     crash_point("replace.done");
     Ok(outcome)
@@ -238,14 +243,14 @@ fn goes_on_from(there: Option<&Content>, base: Option<&[u8]>) -> bool {
 }
 
 fn read_settled(
-    folder: &Folder,
+    folder: &TargetFolder,
     deadline: &mut Deadline,
 ) -> io::Result<Option<(Content, Metadata)>> {
     loop {
         let Some(file) = folder.open(&folder.target)? else {
             return Ok(None);
         };
-        let claim = Claim::take(&file)?;
+        let claim = FileClaim::take(&file)?;
         if claim.is_some() || !deadline.nap() {
             let content = Content {
                 bytes: read_all(&file)?,
@@ -257,7 +262,7 @@ fn read_settled(
 }
 
 /// Lets the new file and the target change names; `None` if this file system cannot do that.
-fn swap_by_exchange(folder: &Folder, temp: &str) -> io::Result<Option<Swapped>> {
+fn swap_by_exchange(folder: &TargetFolder, temp: &str) -> io::Result<Option<Swapped>> {
     for _ in 0..SWAP_ATTEMPTS {
         match folder.exchange(temp, &folder.target) {
             Ok(()) => return Ok(Some(Swapped::Old(temp.to_owned()))),
@@ -279,7 +284,7 @@ fn swap_by_exchange(folder: &Folder, temp: &str) -> io::Result<Option<Swapped>> 
 /// The weaker way: gives the old file a second name, compares, renames over. What is renamed over the target
 /// between the last two steps is lost; what is written in place is not. Without hard links, that is lost too.
 fn swap_by_link(
-    folder: &Folder,
+    folder: &TargetFolder,
     temp: &str,
     stem: &str,
     base: Option<&[u8]>,
@@ -316,22 +321,22 @@ fn is_unsupported(error: Errno) -> bool {
 }
 
 fn look_at_old(
-    folder: &Folder,
+    folder: &TargetFolder,
     name: &str,
     hashes: Hashes,
     base: Option<&[u8]>,
     new: &[u8],
     deadline: &mut Deadline,
-) -> io::Result<Outcome> {
+) -> io::Result<Replacement> {
     let file = match folder.open(name) {
         Ok(Some(file)) => file,
-        Ok(None) => return Ok(Outcome::Done),
+        Ok(None) => return Ok(Replacement::Done),
         Err(error) => {
             put_back(folder, name, new)?;
             return Err(error);
         }
     };
-    let old = Old {
+    let old = SwappedFile {
         folder,
         name,
         hashes,
@@ -341,7 +346,7 @@ fn look_at_old(
 }
 
 /// Undoes an exchange that swapped out a folder, a link or a file we cannot read.
-fn put_back(folder: &Folder, name: &str, new: &[u8]) -> io::Result<()> {
+fn put_back(folder: &TargetFolder, name: &str, new: &[u8]) -> io::Result<()> {
     folder.exchange(name, &folder.target)?;
     // Unless somebody replaced our file in that moment it is ours that has the temporary name again.
     if let Some(file) = folder.open(name)?

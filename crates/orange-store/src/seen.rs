@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 8 << 20;
 
 /// The look at a branch that a person took last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Look {
+pub struct BranchLook {
     /// The commit that the branch was at.
     pub head: String,
     pub at: Timestamp,
@@ -30,7 +30,7 @@ pub struct Look {
 pub struct Seen {
     version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<Look>,
+    pub last: Option<BranchLook>,
     /// The content of viewed files, by their paths. A file that has other content now has not been viewed.
     #[serde(default)]
     pub viewed: BTreeMap<String, String>,
@@ -101,7 +101,7 @@ mod tests {
     fn what_a_newer_version_wrote_stays() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(folder.path());
-        let look = Look {
+        let look = BranchLook {
             head: "abc".to_owned(),
             at: Timestamp::UNIX_EPOCH,
         };

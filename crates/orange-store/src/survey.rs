@@ -3,7 +3,7 @@
 
 use super::{Place, Snapshot, Store, lock, mark_of, mentions, nanoseconds};
 use crate::index::refresh::{open_folder, stamp_of};
-use crate::index::{Entry, Noted, Stamp};
+use crate::index::{IndexEntry, Noted, Stamp};
 use orange_core::Timestamp;
 use orange_core::reconcile::{Filed, begins_anew};
 use orange_core::task::Task;
@@ -22,12 +22,12 @@ pub struct Surveyor<'s> {
 
 impl Store {
     /// What an index needs to know of a folder.
-    pub fn survey(&self, folder: &str) -> Entry {
+    pub fn survey(&self, folder: &str) -> IndexEntry {
         Surveyor::new(self).survey(folder)
     }
 
     /// The same with a look into the journal, whatever the last command noted.
-    pub fn survey_thoroughly(&self, folder: &str) -> Entry {
+    pub fn survey_thoroughly(&self, folder: &str) -> IndexEntry {
         let place = self.place(folder);
         let mut snapshot = match self.read(&place) {
             Ok(snapshot) => snapshot,
@@ -41,12 +41,12 @@ impl Store {
                 if truth.events.iter().any(begins_anew) {
                     snapshot.history.events.extend(truth.events);
                 }
-                Entry {
+                IndexEntry {
                     damaged: truth.broken.map(|broken| broken.to_string()),
                     ..snapshot.entry_of(&place, truth.task)
                 }
             }
-            Err(broken) => Entry {
+            Err(broken) => IndexEntry {
                 stamp: snapshot.stamp,
                 read_at: snapshot.read_at,
                 ..damaged_entry(&place, broken.to_string())
@@ -57,8 +57,8 @@ impl Store {
 
 impl Snapshot {
     /// What the index keeps of a task whose files are in order.
-    pub fn entry_of(&self, place: &Place, task: Task) -> Entry {
-        Entry {
+    pub fn entry_of(&self, place: &Place, task: Task) -> IndexEntry {
+        IndexEntry {
             folder: place.folder(),
             noted: Noted::of(&task, &self.history),
             mentions: mentions(&task, self.body()),
@@ -80,19 +80,19 @@ impl Surveyor<'_> {
         }
     }
 
-    pub fn survey(&mut self, folder: &str) -> Entry {
+    pub fn survey(&mut self, folder: &str) -> IndexEntry {
         self.in_order(folder)
             .unwrap_or_else(|| self.survey_thoroughly(folder))
     }
 
     /// With a look into the journal, whatever the last command noted.
-    pub fn survey_thoroughly(&mut self, folder: &str) -> Entry {
+    pub fn survey_thoroughly(&mut self, folder: &str) -> IndexEntry {
         self.store.survey_thoroughly(folder)
     }
 
     /// A task whose last command left both files in order and that nobody has touched since: the journal need
     /// not be read to know that it says what the frontmatter says.
-    fn in_order(&mut self, folder: &str) -> Option<Entry> {
+    fn in_order(&mut self, folder: &str) -> Option<IndexEntry> {
         self.read(folder, lock::LOCK_FILE, lock::RECORD_LEN)?;
         let witness = lock::witness_in(&self.bytes).filter(|witness| witness.front != 0)?;
         let (journal, _) = self.look(folder, "history.jsonl")?;
@@ -109,13 +109,13 @@ impl Surveyor<'_> {
         let text = std::str::from_utf8(&self.bytes).ok()?;
         let (project, _) = folder.split_once('/')?;
         let Filed { task, front, body } = Filed::read(text, project)?;
-        (mark_of(&text[front]) == witness.front).then(|| Entry {
+        (mark_of(&text[front]) == witness.front).then(|| IndexEntry {
             folder: folder.to_owned(),
             mentions: mentions(&task, &text[body..]),
             task,
             stamp: Some(stamp),
             read_at,
-            ..Entry::default()
+            ..IndexEntry::default()
         })
     }
 
@@ -146,8 +146,8 @@ impl Surveyor<'_> {
     }
 }
 
-fn damaged_entry(place: &Place, reason: String) -> Entry {
-    Entry {
+fn damaged_entry(place: &Place, reason: String) -> IndexEntry {
+    IndexEntry {
         folder: place.folder(),
         task: Task {
             id: place.name.replace('/', "-"),
@@ -156,6 +156,6 @@ fn damaged_entry(place: &Place, reason: String) -> Entry {
             ..Task::default()
         },
         damaged: Some(reason),
-        ..Entry::default()
+        ..IndexEntry::default()
     }
 }

@@ -12,14 +12,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Kills a process group that takes too long.
-pub struct Watch {
+pub struct GroupTimeout {
     done: Sender<()>,
     thread: JoinHandle<bool>,
 }
 
-impl Watch {
+impl GroupTimeout {
     /// The child leads a process group of its own.
-    pub fn over(child: u32, timeout: Duration) -> Watch {
+    pub fn over(child: u32, timeout: Duration) -> GroupTimeout {
         let (done, waits) = channel();
         let thread = std::thread::spawn(move || {
             let timed_out = waits.recv_timeout(timeout).is_err();
@@ -28,7 +28,7 @@ impl Watch {
             }
             timed_out
         });
-        Watch { done, thread }
+        GroupTimeout { done, thread }
     }
 
     /// True if it had to be killed.

@@ -1,6 +1,6 @@
 //! Bringing a user's terminal to a pane: which command does it from where they are, and how they get back.
 
-use super::call::{Call, Guard, command, literal, server_arguments};
+use super::call::{ServerGuard, TmuxCall, command, literal, server_arguments};
 use super::name::shown;
 use super::session::BACK;
 use super::{Pane, Tmux, is_id};
@@ -66,7 +66,7 @@ impl Attach {
     pub fn is_back(&self) -> Option<bool> {
         let (client, pane) = self.from.as_ref()?;
         let ask = ["list-clients", "-F", "#{client_name}", "-t", pane];
-        let said = Call::to(&self.tmux).args(ask).run().ok()?;
+        let said = TmuxCall::to(&self.tmux).args(ask).run().ok()?;
         Some(said.stdout.lines().any(|name| name == client))
     }
 }
@@ -80,7 +80,7 @@ impl Tmux {
             "display-message -p -t {} '#{{session_id}}:#{{window_id}}.#{{pane_id}}'",
             pane.pane
         );
-        let target = server.on_pane(pane, &Guard::there(pane), &ask, "attach")?;
+        let target = server.on_pane(pane, &ServerGuard::there(pane), &ask, "attach")?;
         let target = target.trim();
         let Some(inside) = from else {
             let way_back = server.way_back("to come back", "detach-client");
@@ -133,7 +133,7 @@ impl Tmux {
 
     /// The terminal that the user sits at: of those that show the session they are in, the one used last.
     fn client_of(&self, inside: &Inside) -> Result<String> {
-        let mut call = Call::to(self).args(["list-clients", "-F"]);
+        let mut call = TmuxCall::to(self).args(["list-clients", "-F"]);
         call = call.arg("#{client_activity}:#{client_name}");
         if let Some(pane) = &inside.pane {
             call = call.args(["-t", pane]);
@@ -163,7 +163,7 @@ impl Tmux {
 
     /// The key that does this after the prefix.
     fn key_for(&self, command: &str) -> Option<String> {
-        let said = Call::to(self)
+        let said = TmuxCall::to(self)
             .args(["list-keys", "-T", "prefix"])
             .run()
             .ok()?;

@@ -1,6 +1,6 @@
 //! One call of tmux: its arguments, its environment, its time limit, and what it said.
 
-use super::{INSTALL, PROGRAM, Pane, Server, Session, Tmux};
+use super::{INSTALL, PROGRAM, Pane, Server, Tmux, TmuxSession};
 use orange_core::{Action, text};
 use orange_sys::environment;
 use orange_sys::error::{Error, Result, copied, err, plain};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Fails with words of its own: no server ever counts that far.
 pub(super) const NEVER: &str = "has-session -t '$4294967295'";
 
-pub(super) struct Call {
+pub(super) struct TmuxCall {
     command: Command,
     input: Option<Vec<u8>>,
     timeout: Duration,
@@ -22,16 +22,16 @@ pub(super) struct Call {
 }
 
 /// What tmux said.
-pub(super) struct Said {
+pub(super) struct TmuxOutput {
     pub(super) success: bool,
     pub(super) stdout: String,
     pub(super) stderr: String,
 }
 
-impl Call {
+impl TmuxCall {
     /// A call about no server.
-    pub(super) fn bare(tmux: &Tmux) -> Call {
-        Call {
+    pub(super) fn bare(tmux: &Tmux) -> TmuxCall {
+        TmuxCall {
             command: command(tmux),
             input: None,
             timeout: tmux.timeout,
@@ -45,34 +45,39 @@ impl Call {
 
     /// A call to the server. `-u`: what it says is UTF-8, whatever the locale; setting a locale instead would give
     /// it to every program of a server that this call happens to start.
-    pub(super) fn to(tmux: &Tmux) -> Call {
-        let mut call = Call::bare(tmux);
+    pub(super) fn to(tmux: &Tmux) -> TmuxCall {
+        let mut call = TmuxCall::bare(tmux);
         call.command.arg("-u").args(server_arguments(&tmux.server));
         call
     }
 
-    pub(super) fn arg(mut self, argument: impl AsRef<OsStr>) -> Call {
+    pub(super) fn arg(mut self, argument: impl AsRef<OsStr>) -> TmuxCall {
         self.command.arg(literal(argument.as_ref()));
         self
     }
 
-    pub(super) fn args(self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Call {
-        arguments.into_iter().fold(self, Call::arg)
+    pub(super) fn args(self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> TmuxCall {
+        arguments.into_iter().fold(self, TmuxCall::arg)
     }
 
     /// Another command; the server carries out all of them as one list, and stops at the first that fails.
-    pub(super) fn and(mut self) -> Call {
+    pub(super) fn and(mut self) -> TmuxCall {
         self.command.arg(";");
         self
     }
 
     /// Commands that are carried out only if the condition holds. They are text that tmux parses: nothing but ids and
     /// names of our own belongs there.
-    pub(super) fn only_if(self, guard: &Guard, commands: &str) -> Call {
+    pub(super) fn only_if(self, guard: &ServerGuard, commands: &str) -> TmuxCall {
         self.otherwise(guard, commands, NEVER)
     }
 
-    pub(super) fn otherwise(self, guard: &Guard, commands: &str, otherwise: &str) -> Call {
+    pub(super) fn otherwise(
+        self,
+        guard: &ServerGuard,
+        commands: &str,
+        otherwise: &str,
+    ) -> TmuxCall {
         let call = self.args(["if-shell", "-F"]);
         let call = match &guard.pane {
             Some(pane) => call.args(["-t", pane]),
@@ -81,13 +86,13 @@ impl Call {
         call.args([&guard.condition, commands, otherwise])
     }
 
-    pub(super) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Call {
+    pub(super) fn input(mut self, bytes: impl Into<Vec<u8>>) -> TmuxCall {
         self.input = Some(bytes.into());
         self
     }
 
     /// Runs it, whatever it answers.
-    pub(super) fn run(mut self) -> Result<Said> {
+    pub(super) fn run(mut self) -> Result<TmuxOutput> {
         let stdin = match self.input {
             Some(_) => Stdio::piped(),
             None => Stdio::null(),
@@ -104,7 +109,7 @@ impl Call {
         match hear(&mut child, self.timeout) {
             Some((stdout, stderr)) => {
                 let status = child.wait().map_err(|error| cannot_start(&error))?;
-                Ok(Said {
+                Ok(TmuxOutput {
                     success: status.success(),
                     stdout,
                     stderr,
@@ -189,24 +194,24 @@ pub(super) fn literal(argument: &OsStr) -> OsString {
 
 /// What must hold of the server, and of a pane, for a command to be carried out. Asked in the same call, so that
 /// nothing can change in between.
-pub(super) struct Guard {
+pub(super) struct ServerGuard {
     pane: Option<String>,
     condition: String,
 }
 
-impl Guard {
+impl ServerGuard {
     /// The server is the process that gave the ids.
-    pub(super) fn same_server(pid: u32) -> Guard {
-        Guard {
+    pub(super) fn same_server(pid: u32) -> ServerGuard {
+        ServerGuard {
             pane: None,
             condition: format!("#{{==:#{{pid}},{pid}}}"),
         }
     }
 
     /// And the pane is there.
-    pub(super) fn there(pane: &Pane) -> Guard {
-        let Guard { condition, .. } = Guard::same_server(pane.server_pid);
-        Guard {
+    pub(super) fn there(pane: &Pane) -> ServerGuard {
+        let ServerGuard { condition, .. } = ServerGuard::same_server(pane.server_pid);
+        ServerGuard {
             pane: Some(pane.pane.clone()),
             condition: format!("#{{&&:{condition},#{{==:#{{pane_id}},{}}}}}", pane.pane),
         }
@@ -214,16 +219,16 @@ impl Guard {
 
     /// And its program is running. Pasting into a pane whose program has ended (`remain-on-exit`) crashes the server
     /// of tmux 3.3a, and with it everything the user has there.
-    pub(super) fn alive(pane: &Pane) -> Guard {
-        let Guard { pane, condition } = Guard::there(pane);
-        Guard {
+    pub(super) fn alive(pane: &Pane) -> ServerGuard {
+        let ServerGuard { pane, condition } = ServerGuard::there(pane);
+        ServerGuard {
             pane,
             condition: format!("#{{&&:{condition},#{{==:#{{pane_dead}},0}}}}"),
         }
     }
 }
 
-impl Said {
+impl TmuxOutput {
     /// There is no server, or none with anything on it.
     pub(super) fn no_server(&self) -> bool {
         let gone = [
@@ -280,7 +285,7 @@ impl Said {
     }
 
     /// The same for what is done to a session.
-    pub(super) fn of_session(self, session: &Session, what: &str) -> Result<String> {
+    pub(super) fn of_session(self, session: &TmuxSession, what: &str) -> Result<String> {
         let done = self.unless_gone(what)?;
         done.then_some(self.stdout)
             .ok_or_else(|| session_gone(session, what))
@@ -302,7 +307,7 @@ fn pane_gone(pane: &Pane, what: &str) -> Error {
     )
 }
 
-pub(super) fn session_gone(session: &Session, what: &str) -> Error {
+pub(super) fn session_gone(session: &TmuxSession, what: &str) -> Error {
     err!(
         NotFound,
         "cannot {what}: tmux session {} ({}) is gone",

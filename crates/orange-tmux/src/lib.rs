@@ -9,7 +9,7 @@ mod pane;
 mod session;
 
 pub use self::attach::{Attach, Inside};
-use self::call::{Call, fields};
+use self::call::{TmuxCall, fields};
 pub use self::name::session_name;
 pub use self::pane::Scrollback;
 use orange_sys::error::{Result, err};
@@ -77,7 +77,7 @@ pub struct Pane {
 
 /// A session, and the process of its server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
+pub struct TmuxSession {
     pub socket: PathBuf,
     pub server_pid: u32,
     /// `$3`.
@@ -85,9 +85,9 @@ pub struct Session {
     pub session_name: String,
 }
 
-impl From<&Pane> for Session {
-    fn from(pane: &Pane) -> Session {
-        Session {
+impl From<&Pane> for TmuxSession {
+    fn from(pane: &Pane) -> TmuxSession {
+        TmuxSession {
             socket: pane.socket.clone(),
             server_pid: pane.server_pid,
             session: pane.session.clone(),
@@ -96,8 +96,8 @@ impl From<&Pane> for Session {
     }
 }
 
-impl From<&Session> for Session {
-    fn from(session: &Session) -> Session {
+impl From<&TmuxSession> for TmuxSession {
+    fn from(session: &TmuxSession) -> TmuxSession {
         session.clone()
     }
 }
@@ -173,7 +173,7 @@ impl Tmux {
 
     /// What `tmux -V` says. A version without a number, such as that of OpenBSD, counts as the oldest that will do.
     pub fn version(&self) -> Result<String> {
-        let said = Call::bare(self).arg("-V").run()?;
+        let said = TmuxCall::bare(self).arg("-V").run()?;
         let text = said.stdout.trim();
         if !said.success {
             return Err(said.error("ask tmux for its version"));
@@ -192,7 +192,7 @@ impl Tmux {
 
     /// Every pane of the server, by one call. No server: none.
     pub fn panes(&self) -> Result<Vec<PaneInfo>> {
-        let said = Call::to(self)
+        let said = TmuxCall::to(self)
             .args(["display-message", "-p", "server:#{pid}:#{socket_path}"])
             .and()
             .args(["list-panes", "-a", "-F", PANES])
@@ -225,7 +225,7 @@ impl Tmux {
 
     /// The key that tmux commands begin with, such as `C-b`. None: there is no server, or it has no such key.
     pub fn prefix_key(&self) -> Option<String> {
-        let said = Call::to(self)
+        let said = TmuxCall::to(self)
             .args(["show-options", "-gv", "prefix"])
             .run()
             .ok()?;
@@ -240,7 +240,7 @@ impl Tmux {
         self.of_session(&pane.into())
     }
 
-    fn of_session(&self, session: &Session) -> Result<Tmux> {
+    fn of_session(&self, session: &TmuxSession) -> Result<Tmux> {
         check_id('$', &session.session)?;
         Ok(Tmux {
             server: Server::Socket(session.socket.clone()),

@@ -1,7 +1,7 @@
 //! One pane: is it there, what does it show, and typing into it. The pane says which server; ids of a server that was
 //! started again are somebody else's.
 
-use super::call::{Call, Guard, NEVER};
+use super::call::{NEVER, ServerGuard, TmuxCall};
 use super::name::is_key;
 use super::{Pane, Tmux};
 use orange_sys::error::{Result, err};
@@ -25,8 +25,8 @@ impl Tmux {
     /// Whether the pane is still there, be its program alive or not.
     pub fn is_there(&self, pane: &Pane) -> Result<bool> {
         let found = format!("display-message -p -t {} there", pane.pane);
-        let said = Call::to(&self.of_pane(pane)?)
-            .only_if(&Guard::there(pane), &found)
+        let said = TmuxCall::to(&self.of_pane(pane)?)
+            .only_if(&ServerGuard::there(pane), &found)
             .run()?;
         said.unless_gone(&format!("ask for pane {}", pane.pane))
     }
@@ -40,7 +40,7 @@ impl Tmux {
     /// What the pane shows, with its colours as escape sequences.
     pub fn capture_coloured(&self, pane: &Pane) -> Result<String> {
         let capture = format!("capture-pane -p -e -t {}", pane.pane);
-        let text = self.on_pane(pane, &Guard::there(pane), &capture, "read the screen")?;
+        let text = self.on_pane(pane, &ServerGuard::there(pane), &capture, "read the screen")?;
         Ok(text.trim_end().to_owned())
     }
 
@@ -55,7 +55,7 @@ impl Tmux {
         if let Some(lines) = lines.filter(|lines| *lines > 0) {
             capture.push_str(&format!(" -S -{}", lines.min(MOST)));
         }
-        let text = self.on_pane(pane, &Guard::there(pane), &capture, "read the screen")?;
+        let text = self.on_pane(pane, &ServerGuard::there(pane), &capture, "read the screen")?;
         let (numbers, text) = text.split_once('\n').unwrap_or((&text, ""));
         let mut numbers = numbers.split_whitespace().map(str::parse);
         let kept = match (numbers.next(), numbers.next()) {
@@ -72,7 +72,7 @@ impl Tmux {
             "display-message -p -t {} '#{{cursor_x}}:#{{cursor_y}}:#{{history_size}}'",
             pane.pane
         );
-        let place = self.on_pane(pane, &Guard::there(pane), &ask, "read the screen")?;
+        let place = self.on_pane(pane, &ServerGuard::there(pane), &ask, "read the screen")?;
         Ok(format!("{}\n{}", place.trim(), self.capture(pane, None)?))
     }
 
@@ -100,7 +100,7 @@ impl Tmux {
         let target = &pane.pane;
         if text.is_empty() {
             let nothing = format!("display-message -p -t {target} there");
-            let alive = Guard::alive(pane);
+            let alive = ServerGuard::alive(pane);
             return self.on_pane(pane, &alive, &nothing, what).map(drop);
         }
         // Read first, and only then asked whether the pane is alive: reading takes time in which it could die.
@@ -113,14 +113,14 @@ impl Tmux {
         );
         let paste = paste.trim_end_matches(" ; ");
         let refuse = format!("delete-buffer -b {buffer} ; {NEVER}");
-        let said = Call::to(&server)
+        let said = TmuxCall::to(&server)
             .args(["load-buffer", "-b", &buffer, "-"])
             .and()
-            .otherwise(&Guard::alive(pane), paste, &refuse)
+            .otherwise(&ServerGuard::alive(pane), paste, &refuse)
             .input(text)
             .run()?;
         if !said.success && !said.gone() {
-            let _ = Call::to(&server)
+            let _ = TmuxCall::to(&server)
                 .args(["delete-buffer", "-b", &buffer])
                 .run();
         }
@@ -134,7 +134,7 @@ impl Tmux {
         let key = quoted(key);
         let press = format!("copy-mode -q -t {target} ; send-keys -t {target} -- {key}");
         let what = "press a key in the agent's terminal";
-        self.on_pane(pane, &Guard::alive(pane), &press, what)
+        self.on_pane(pane, &ServerGuard::alive(pane), &press, what)
             .map(drop)
     }
 
@@ -142,11 +142,11 @@ impl Tmux {
     pub(super) fn on_pane(
         &self,
         pane: &Pane,
-        guard: &Guard,
+        guard: &ServerGuard,
         commands: &str,
         what: &str,
     ) -> Result<String> {
-        let call = Call::to(&self.of_pane(pane)?).only_if(guard, commands);
+        let call = TmuxCall::to(&self.of_pane(pane)?).only_if(guard, commands);
         call.run()?.of_pane(pane, what)
     }
 }

@@ -1,8 +1,8 @@
 //! Sessions and windows: made with their tags in one call, found by their tags, ended by their ids.
 
-use super::call::{Call, Guard, Said, fields, session_gone};
+use super::call::{ServerGuard, TmuxCall, TmuxOutput, fields, session_gone};
 use super::name::{session_name, unexpanded, window_name};
-use super::{NewWindow, Pane, Session, Tmux};
+use super::{NewWindow, Pane, Tmux, TmuxSession};
 use orange_core::display::clean;
 use orange_sys::error::{Result, err};
 use std::ffi::{OsStr, OsString};
@@ -34,7 +34,7 @@ impl Tmux {
         // Exactly this session: a name that tmux has accepted is a name that no other session has.
         let target = format!("={name}:");
         let make = || {
-            let call = Call::to(self)
+            let call = TmuxCall::to(self)
                 .args(["new-session", "-d", "-P", "-F", MADE])
                 .args(["-x", WIDTH, "-y", HEIGHT, "-s"])
                 .arg(unexpanded(&name));
@@ -56,7 +56,7 @@ impl Tmux {
     }
 
     /// One more window, behind the others; a user who looks at the session stays where they are.
-    pub fn new_window(&self, session: impl Into<Session>, new: &NewWindow<'_>) -> Result<Pane> {
+    pub fn new_window(&self, session: impl Into<TmuxSession>, new: &NewWindow<'_>) -> Result<Pane> {
         let session = session.into();
         let what = format!("make window {}", new.window);
         new.check()?;
@@ -66,7 +66,7 @@ impl Tmux {
         let server = self.of_session(&session)?;
         let last = format!("{}:{{end}}", session.session);
         let call =
-            Call::to(&server).args(["new-window", "-d", "-a", "-t", &last, "-P", "-F", MADE]);
+            TmuxCall::to(&server).args(["new-window", "-d", "-a", "-t", &last, "-P", "-F", MADE]);
         let said = new
             .complete(call)
             .and()
@@ -93,8 +93,8 @@ impl Tmux {
         &self,
         task_id: &str,
         is_ours: impl Fn(Option<&str>) -> bool,
-    ) -> Result<Option<Session>> {
-        let said = Call::to(self)
+    ) -> Result<Option<TmuxSession>> {
+        let said = TmuxCall::to(self)
             .args(["list-sessions", "-F"])
             .arg("#{session_id}:#{pid}:#{@orange_task}:#{@orange_home}:#{session_name}:#{socket_path}")
             .run()?;
@@ -107,7 +107,7 @@ impl Tmux {
         let session = |line: &str| {
             let [session, pid, task, home, name, socket] = fields(line)?;
             let is_it = task == task_id && is_ours(Some(home).filter(|home| !home.is_empty()));
-            is_it.then_some(Session {
+            is_it.then_some(TmuxSession {
                 session: session.to_owned(),
                 server_pid: pid.parse().ok()?,
                 session_name: name.to_owned(),
@@ -118,20 +118,20 @@ impl Tmux {
     }
 
     /// Whether the session is still there.
-    pub fn has_session(&self, session: impl Into<Session>) -> Result<bool> {
+    pub fn has_session(&self, session: impl Into<TmuxSession>) -> Result<bool> {
         let session = session.into();
         let ask = format!("has-session -t '{}'", session.session);
         self.on_server(&session, &ask, "ask tmux for a session")
     }
 
     /// Gives it another name; false if that is taken.
-    pub fn rename_session(&self, session: impl Into<Session>, name: &str) -> Result<bool> {
+    pub fn rename_session(&self, session: impl Into<TmuxSession>, name: &str) -> Result<bool> {
         let session = session.into();
         let what = format!("rename tmux session {}", session.session_name);
         if !self.has_session(&session)? {
             return Err(session_gone(&session, &what));
         }
-        let said = Call::to(&self.of_session(&session)?)
+        let said = TmuxCall::to(&self.of_session(&session)?)
             .args(["rename-session", "-t", &session.session, "--"])
             .arg(unexpanded(session_name(name)))
             .run()?;
@@ -144,9 +144,9 @@ impl Tmux {
     /// Ends a window with all its panes, and the run's own pane should somebody have moved it elsewhere. One that is
     /// gone is fine.
     pub fn kill_window(&self, pane: &Pane) -> Result<()> {
-        let guard = Guard::same_server(pane.server_pid);
+        let guard = ServerGuard::same_server(pane.server_pid);
         // Two conditions, because a list ends with its first failure.
-        let said = Call::to(&self.of_pane(pane)?)
+        let said = TmuxCall::to(&self.of_pane(pane)?)
             .only_if(&guard, &format!("kill-window -t {}", pane.window))
             .and()
             .only_if(&guard, &format!("kill-pane -t {}", pane.pane))
@@ -164,7 +164,7 @@ impl Tmux {
     }
 
     /// Ends a session with all its windows. One that is gone is fine.
-    pub fn kill_session(&self, session: impl Into<Session>) -> Result<()> {
+    pub fn kill_session(&self, session: impl Into<TmuxSession>) -> Result<()> {
         let session = session.into();
         let kill = format!("kill-session -t '{}'", session.session);
         let what = format!("end tmux session {}", session.session_name);
@@ -172,9 +172,9 @@ impl Tmux {
     }
 
     /// Carries out a command if it is still the server that gave the ids; false where its target is gone.
-    fn on_server(&self, session: &Session, command: &str, what: &str) -> Result<bool> {
-        let guard = Guard::same_server(session.server_pid);
-        let call = Call::to(&self.of_session(session)?).only_if(&guard, command);
+    fn on_server(&self, session: &TmuxSession, command: &str, what: &str) -> Result<bool> {
+        let guard = ServerGuard::same_server(session.server_pid);
+        let call = TmuxCall::to(&self.of_session(session)?).only_if(&guard, command);
         call.run()?.unless_gone(what)
     }
 
@@ -185,7 +185,7 @@ impl Tmux {
             return Ok(());
         }
         let session = format!("{}:", pane.session);
-        let mut call = Call::to(&self.of_pane(pane)?);
+        let mut call = TmuxCall::to(&self.of_pane(pane)?);
         if let Some(wrong) = tagged {
             call = call.args(["set-option", "-p", "-u", "-t", wrong, "@orange_run"]);
             call = call.and();
@@ -202,7 +202,7 @@ impl Tmux {
 
 /// A server that has lost its last session takes a moment to exit, and a call in that moment is lost with it; the next
 /// one starts a new server.
-fn while_server_exits(make: impl Fn() -> Result<Said>) -> Result<Said> {
+fn while_server_exits(make: impl Fn() -> Result<TmuxOutput>) -> Result<TmuxOutput> {
     let start = Instant::now();
     loop {
         let said = make()?;
@@ -237,7 +237,7 @@ impl NewWindow<'_> {
     }
 
     /// Says whose session and pane they are.
-    fn tag(&self, call: Call, session: &str, pane: &str) -> Call {
+    fn tag(&self, call: TmuxCall, session: &str, pane: &str) -> TmuxCall {
         call.args(["set-option", "-t", session, "@orange_task", self.task_id])
             .and()
             .args(["set-option", "-t", session, "@orange_home", self.home_tag])
@@ -267,7 +267,7 @@ impl NewWindow<'_> {
             ])
     }
 
-    fn complete(&self, call: Call) -> Call {
+    fn complete(&self, call: TmuxCall) -> TmuxCall {
         let call = call
             .arg("-n")
             .arg(unexpanded(window_name(self.window)))

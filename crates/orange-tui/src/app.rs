@@ -18,25 +18,25 @@ pub mod rows;
 mod task_actions;
 
 use changes::ChangesTab;
-pub use create::{FIELDS, Form};
-pub use inputs::{Effect, Input, Message, Undo};
+pub use create::{CreateForm, FIELDS};
+pub use inputs::{Effect, Input, OutcomeMessage, Undo};
 pub use overlays::{Choice, Choose, Compose, ComposeFor, Confirm, Overlay, found_actions};
 
-use crate::draw::layout::Layout;
+use crate::draw::layout::ScreenLayout;
 use crate::draw::texts::Texts;
 use crate::keymap::Keymap;
 use crate::theme::Theme;
-use crate::verbs::Outcome;
+use crate::verbs::VerbOutcome;
 use marks::MARKED;
 use orange_core::keys::KeyAction;
 use orange_core::task::Status;
-use orange_core::text::Part;
+use orange_core::text::TextPart;
 use orange_core::{Action, Text, Timestamp};
 use orange_engine::views::dashboard::{Focus, Overview, OverviewRow};
 use ratatui::crossterm::event::{
     KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use rows::{Lines, Narrowed};
+use rows::{ListLines, Narrowed};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
@@ -149,7 +149,7 @@ pub struct App {
     pub exit_on_attach: bool,
     pub overview: Overview,
     pub loaded: bool,
-    pub lines: Lines,
+    pub lines: ListLines,
     pub narrowed: Narrowed,
     pub is_searching: bool,
     folded: BTreeSet<String>,
@@ -172,7 +172,7 @@ pub struct App {
     /// The phase that is selected among those of the task; None: the one that it is in.
     phase: Option<String>,
     pub overlay: Option<Overlay>,
-    pub message: Option<Message>,
+    pub message: Option<OutcomeMessage>,
     /// What runs on tasks, by their folders.
     pub busy: BTreeMap<String, &'static str>,
     pub monitor: &'static str,
@@ -189,9 +189,9 @@ pub struct App {
     /// What was sent and has not been heard of, with the draft that it was.
     sent: HashMap<DraftKey, (DraftKey, String)>,
     /// Forms that were begun and not sent, the last one at the end.
-    forms: Vec<Form>,
+    forms: Vec<CreateForm>,
     /// Forms that were sent and have not been heard of, by the key under which their verb runs.
-    submitted: HashMap<String, Form>,
+    submitted: HashMap<String, CreateForm>,
     /// How many forms were sent.
     sent_forms: usize,
     compared: news::Compared,
@@ -233,7 +233,7 @@ impl App {
             exit_on_attach: setup.exit_on_attach,
             overview: Overview::default(),
             loaded: false,
-            lines: Lines::default(),
+            lines: ListLines::default(),
             narrowed: Narrowed::default(),
             is_searching: false,
             folded: BTreeSet::new(),
@@ -281,16 +281,16 @@ impl App {
     /// words.
     pub fn spelled(&self, text: &Text) -> String {
         text.spelled(|part| match part {
-            Part::Action(action) => match key_of(action) {
+            TextPart::Action(action) => match key_of(action) {
                 Some(key) => format!("`{}`", self.keymap.key(key)),
                 None => (self.spell)(&action.clone().into()),
             },
-            Part::Parameter { parameter, value } => match value {
+            TextPart::Parameter { parameter, value } => match value {
                 Some(value) => format!("{} {value}", parameter.label()),
                 None => format!("\"{}\"", parameter.label()),
             },
-            Part::Words(words) => words.clone(),
-            Part::Time(time) => (self.spell)(&(*time).into()),
+            TextPart::Words(words) => words.clone(),
+            TextPart::Time(time) => (self.spell)(&(*time).into()),
         })
     }
 
@@ -448,7 +448,7 @@ impl App {
 
     fn tick(&mut self, at: Instant) -> Vec<Effect> {
         self.now = Timestamp::now();
-        let is_over = |message: &Message| {
+        let is_over = |message: &OutcomeMessage| {
             !message.is_error && at.saturating_duration_since(message.at) >= SHOWN_FOR
         };
         if self.message.as_ref().is_some_and(is_over) {
@@ -477,7 +477,7 @@ impl App {
 
     /// Says something until something else happens, or for a while.
     fn say(&mut self, text: impl Into<String>, at: Instant) {
-        self.message = Some(Message {
+        self.message = Some(OutcomeMessage {
             text: text.into(),
             hint: None,
             is_error: false,
@@ -487,7 +487,7 @@ impl App {
 
     fn refuse(&mut self, text: impl Into<String>, hint: Option<Text>, at: Instant) {
         let hint = hint.map(|hint| self.spelled(&hint));
-        self.message = Some(Message {
+        self.message = Some(OutcomeMessage {
             text: text.into(),
             hint,
             is_error: true,
@@ -508,7 +508,7 @@ impl App {
     }
 
     fn keep_visible(&mut self) {
-        let layout = Layout::of(self, self.size);
+        let layout = ScreenLayout::of(self, self.size);
         self.lines.show(self.cursor.as_deref(), layout.page);
     }
 

@@ -17,7 +17,7 @@ use crate::app::marks::MARKED;
 use crate::app::offered::offered;
 use crate::app::{App, Tab, View};
 use flow::width_of;
-use layout::Layout;
+use layout::ScreenLayout;
 use orange_core::display::fitted;
 use orange_core::keys::KeyAction;
 use orange_core::naming::counted;
@@ -73,7 +73,7 @@ pub fn draw(frame: &mut Frame<'_>, app: &App) {
         return;
     }
     let size = (area.width, area.height);
-    let layout = Layout::of(app, size);
+    let layout = ScreenLayout::of(app, size);
     let (body, told) = (layout.body, layout.told);
     frame.render_widget(header(app, area.width.into()), Rect { height: 1, ..area });
     match app.view {

@@ -11,4 +11,4 @@ mod terminal;
 pub mod theme;
 pub mod verbs;
 
-pub use runtime::{Options, run};
+pub use runtime::{DashboardOptions, run};

@@ -6,7 +6,7 @@ use crate::app::{Input, rows};
 use crate::verbs;
 use orange_engine::background::monitor::{Monitor, Tick};
 use orange_engine::background::queue;
-use orange_engine::store::feed::{Change, Feed};
+use orange_engine::store::feed::{Feed, HomeChange};
 use orange_engine::tmux::Attach;
 use orange_engine::verbs::peek;
 use orange_engine::views::{dashboard, search};
@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What the overview is asked for.
-pub(crate) struct Wanted {
+pub(crate) struct WantedOverview {
     pub(crate) projects: Vec<String>,
     pub(crate) with_older: bool,
     /// The project that the person is in.
@@ -47,21 +47,21 @@ const MOST_LOOKS: usize = 4;
 /// Looks at tasks beside each other, so that one whose lock or window takes long holds up no other. Of each task there is one
 /// look at a time, and another one after it if it was asked for meanwhile. Where all places are taken, the newest ask waits.
 #[derive(Clone)]
-pub(crate) struct Looks {
-    running: Arc<Mutex<Running>>,
+pub(crate) struct TaskLooks {
+    running: Arc<Mutex<RunningLooks>>,
     work: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 #[derive(Default)]
-struct Running {
+struct RunningLooks {
     /// Folders of tasks; true: it was asked for again.
     now: Vec<(String, bool)>,
     next: Option<String>,
 }
 
-impl Looks {
-    fn new(work: impl Fn(&str) + Send + Sync + 'static) -> Looks {
-        Looks {
+impl TaskLooks {
+    fn new(work: impl Fn(&str) + Send + Sync + 'static) -> TaskLooks {
+        TaskLooks {
             running: Arc::default(),
             work: Arc::new(work),
         }
@@ -106,8 +106,8 @@ fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<Wanted> {
-    newest(move |wanted: Wanted| {
+pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<WantedOverview> {
+    newest(move |wanted: WantedOverview| {
         let call = call.anew();
         let mut loaded = dashboard::overview(&call, &wanted.projects, wanted.with_older);
         // Here, because no key waits for it.
@@ -118,15 +118,15 @@ pub(crate) fn overview(call: Call, tell: Sender<Input>) -> Sender<Wanted> {
     })
 }
 
-pub(crate) fn focus(call: Call, tell: Sender<Input>) -> Looks {
-    Looks::new(move |folder| {
+pub(crate) fn focus(call: Call, tell: Sender<Input>) -> TaskLooks {
+    TaskLooks::new(move |folder| {
         let loaded = dashboard::focus(&call.anew(), folder);
         let _ = tell.send(Input::Focus(folder.to_owned(), Box::new(loaded)));
     })
 }
 
-pub(crate) fn screen(call: Call, tell: Sender<Input>) -> Looks {
-    Looks::new(move |folder| {
+pub(crate) fn screen(call: Call, tell: Sender<Input>) -> TaskLooks {
+    TaskLooks::new(move |folder| {
         let call = call.anew();
         let seen = peek::coloured(&call, call.store().place(folder));
         let _ = tell.send(Input::Screen(folder.to_owned(), seen.ok()));
@@ -158,7 +158,7 @@ pub(crate) fn run(call: &Call, folder: String, verb: verbs::Verb, tell: Sender<I
             queue::leave_queue_to_errand(&call);
             done
         }));
-        let outcome = Box::new(done.unwrap_or_else(|_| verbs::Outcome::Failed {
+        let outcome = Box::new(done.unwrap_or_else(|_| verbs::VerbOutcome::Failed {
             text: format!("{what} failed by a fault of the program; the log says more").into(),
             hint: None,
         }));
@@ -198,9 +198,9 @@ const AFTER_FAULT: Duration = Duration::from_secs(5);
 
 /// Whether there are news of which the dashboard has not heard. It may have lent its terminal for hours; one word is enough then.
 #[derive(Clone, Default)]
-pub(crate) struct News(Arc<AtomicBool>);
+pub(crate) struct NewsFlag(Arc<AtomicBool>);
 
-impl News {
+impl NewsFlag {
     /// False: nobody listens any more.
     fn tell(&self, tell: &Sender<Input>) -> bool {
         self.0.swap(true, Ordering::SeqCst) || tell.send(Input::News).is_ok()
@@ -213,7 +213,7 @@ impl News {
 
 /// Tells of every change in the home. What it is told are the folders of tasks that are not over: of the others nobody edits
 /// the files.
-pub(crate) fn feed(call: &Call, tell: Sender<Input>, news: News) -> Sender<Vec<String>> {
+pub(crate) fn feed(call: &Call, tell: Sender<Input>, news: NewsFlag) -> Sender<Vec<String>> {
     let (asks, asked): (Sender<Vec<String>>, Receiver<Vec<String>>) = channel();
     let call = call.clone();
     let mut feed = Feed::open(call.store());
@@ -226,8 +226,8 @@ pub(crate) fn feed(call: &Call, tell: Sender<Input>, news: News) -> Sender<Vec<S
                     is_news |= feed.watch_tasks(folders);
                 }
                 match feed.next(if is_news { Duration::ZERO } else { FOLDERS }) {
-                    Change::Tasks(_) | Change::Runs | Change::Rescan => true,
-                    Change::Nothing => is_news,
+                    HomeChange::Tasks(_) | HomeChange::Runs | HomeChange::Rescan => true,
+                    HomeChange::Nothing => is_news,
                 }
             }));
             let is_news = looked.unwrap_or_else(|_| {
@@ -246,7 +246,7 @@ pub(crate) fn feed(call: &Call, tell: Sender<Input>, news: News) -> Sender<Vec<S
 }
 
 /// Watches over agents, as `orange watch` does, unless another process does so.
-pub(crate) struct Watch {
+pub(crate) struct AgentWatch {
     monitor: Arc<Mutex<Monitor>>,
     rests: Arc<AtomicBool>,
     wake: Sender<()>,
@@ -255,10 +255,10 @@ pub(crate) struct Watch {
 /// A look that takes longer is not waited for by somebody who wants to stop the dashboard.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
-impl Watch {
-    pub(crate) fn begin(call: Call, tell: Sender<Input>) -> Watch {
+impl AgentWatch {
+    pub(crate) fn begin(call: Call, tell: Sender<Input>) -> AgentWatch {
         let (wake, woken) = channel();
-        let watch = Watch {
+        let watch = AgentWatch {
             monitor: Arc::default(),
             rests: Arc::default(),
             wake,

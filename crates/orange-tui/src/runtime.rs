@@ -4,8 +4,8 @@ use crate::app::{App, Effect, Input, Setup};
 use crate::draw;
 use crate::keymap::Keymap;
 use crate::loaders::changes::ChangesLoader;
-use crate::loaders::{self, Looks, News, Wanted, Watch};
-use crate::terminal::{self, Taken};
+use crate::loaders::{self, AgentWatch, NewsFlag, TaskLooks, WantedOverview};
+use crate::terminal::{self, TakenTerminal};
 use crate::theme::Theme;
 use crate::verbs::{self, Verb};
 use orange_core::keys::KeyAction;
@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// So long keys wait for a window that is looked for. After that they are the dashboard's again.
 const FOR_WINDOW: Duration = Duration::from_secs(2);
 
-pub struct Options {
+pub struct DashboardOptions {
     pub theme: Theme,
     /// The project that the person is in.
     pub here: Option<String>,
@@ -53,7 +53,7 @@ fn say(words: &str) {
 }
 
 /// Shows the dashboard until the person leaves it.
-pub fn run(call: &Call, options: Options) -> Result<()> {
+pub fn run(call: &Call, options: DashboardOptions) -> Result<()> {
     let (tell, inputs) = channel();
     *SAID.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell.clone());
     let call = call.saying(say);
@@ -77,7 +77,7 @@ pub fn run(call: &Call, options: Options) -> Result<()> {
     end_when_stopped(Arc::clone(&stop), tell.clone());
     let mut app = App::new(setup, size().map_err(failed)?);
     app.keymap = options.keymap;
-    let terminal = Taken::take(options.mouse).map_err(failed)?;
+    let terminal = TakenTerminal::take(options.mouse).map_err(failed)?;
     let handled = read_terminal(tell.clone());
     let mut dashboard = Dashboard {
         handled,
@@ -142,11 +142,11 @@ fn read_events() -> io::Result<Vec<Event>> {
 
 /// What is asked of other threads.
 struct Asks {
-    watch: Watch,
-    news: News,
-    overview: Sender<Wanted>,
-    focus: Looks,
-    screen: Looks,
+    watch: AgentWatch,
+    news: NewsFlag,
+    overview: Sender<WantedOverview>,
+    focus: TaskLooks,
+    screen: TaskLooks,
     search: Sender<(String, Vec<String>)>,
     changes: ChangesLoader,
     watched: Sender<Vec<String>>,
@@ -154,9 +154,9 @@ struct Asks {
 
 impl Asks {
     fn new(call: &Call, tell: &Sender<Input>) -> Asks {
-        let news = News::default();
+        let news = NewsFlag::default();
         Asks {
-            watch: Watch::begin(call.clone(), tell.clone()),
+            watch: AgentWatch::begin(call.clone(), tell.clone()),
             // Before the first look, so that no change falls between the two.
             watched: loaders::feed(call, tell.clone(), news.clone()),
             news,
@@ -172,7 +172,7 @@ impl Asks {
 struct Dashboard {
     call: Call,
     app: App,
-    terminal: Taken,
+    terminal: TakenTerminal,
     tell: Sender<Input>,
     inputs: Receiver<Input>,
     handled: Sender<()>,
@@ -313,7 +313,7 @@ impl Dashboard {
             match effect {
                 Effect::Quit => self.quits = true,
                 Effect::LoadOverview => {
-                    let _ = self.asks.overview.send(Wanted {
+                    let _ = self.asks.overview.send(WantedOverview {
                         projects: self.app.projects.clone(),
                         with_older: self.app.narrowed.with_older,
                         here: self.app.here.clone(),

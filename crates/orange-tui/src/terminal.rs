@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether the terminal is ours: a panic puts back only what was taken.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-pub(crate) type Screen = Terminal<CrosstermBackend<Stdout>>;
+pub(crate) type CrosstermTerminal = Terminal<CrosstermBackend<Stdout>>;
 
 /// Gives the terminal back when it is dropped.
-pub(crate) struct Taken {
-    pub(crate) screen: Screen,
+pub(crate) struct TakenTerminal {
+    pub(crate) screen: CrosstermTerminal,
     mouse: bool,
 }
 
-impl Taken {
-    pub(crate) fn take(mouse: bool) -> io::Result<Taken> {
+impl TakenTerminal {
+    pub(crate) fn take(mouse: bool) -> io::Result<TakenTerminal> {
         let before = std::panic::take_hook();
         let drawing = std::thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
@@ -41,7 +41,7 @@ impl Taken {
         if screen.is_err() {
             give_back();
         }
-        Ok(Taken {
+        Ok(TakenTerminal {
             screen: screen?,
             mouse,
         })
@@ -57,7 +57,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TakenTerminal {
     fn drop(&mut self) {
         give_back();
     }

@@ -10,7 +10,7 @@ use orange_core::machine::destination;
 use orange_core::task::{Queue, Task};
 use orange_core::workflow::{Intent, Role};
 use orange_core::{Text, text};
-use orange_engine::runs::Answer;
+use orange_engine::runs::QuestionAnswer;
 use orange_engine::sessions::permissions::is_mode_open;
 use orange_engine::tmux::Attach;
 use orange_engine::tx::Committed;
@@ -56,8 +56,8 @@ pub enum Verb {
     Clarify(String, String),
     RequestChanges(String),
     TakeBack(String),
-    Approve(Gate),
-    Reject(Gate, String),
+    Approve(PhaseAtGate),
+    Reject(PhaseAtGate, String),
     /// Ends the executor of a task.
     Pause,
     /// Has its execution go on.
@@ -121,7 +121,7 @@ impl Verb {
 
 /// A phase that a person decides about, as they saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
+pub struct PhaseAtGate {
     pub phase: String,
     pub attempt: u32,
 }
@@ -134,7 +134,7 @@ pub struct Planned {
 }
 
 #[derive(Debug)]
-pub enum Outcome {
+pub enum VerbOutcome {
     Said {
         text: Text,
         undo: Option<Undo>,
@@ -176,9 +176,9 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
-    fn said(text: impl Into<Text>) -> Outcome {
-        Outcome::Said {
+impl VerbOutcome {
+    fn said(text: impl Into<Text>) -> VerbOutcome {
+        VerbOutcome::Said {
             text: text.into(),
             undo: None,
         }
@@ -186,7 +186,7 @@ impl Outcome {
 }
 
 /// Carries a verb out. It may take as long as it takes: nothing that draws waits for it.
-pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
+pub fn run(call: &Call, folder: &str, verb: Verb) -> VerbOutcome {
     let outcome = try_run(call, folder, verb).unwrap_or_else(failed);
     let notices = call.take_notices();
     let with_notices = |text: Text| {
@@ -194,23 +194,23 @@ pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
         notices.fold(text, |text, notice| text!("{}; {}", text, notice))
     };
     match outcome {
-        Outcome::Said { text, undo } => Outcome::Said {
+        VerbOutcome::Said { text, undo } => VerbOutcome::Said {
             text: with_notices(text),
             undo,
         },
-        Outcome::Created { folder, text } => Outcome::Created {
+        VerbOutcome::Created { folder, text } => VerbOutcome::Created {
             folder,
             text: with_notices(text),
         },
-        Outcome::Failed { text, hint } => Outcome::Failed {
+        VerbOutcome::Failed { text, hint } => VerbOutcome::Failed {
             text: with_notices(text),
             hint,
         },
-        Outcome::Many {
+        VerbOutcome::Many {
             text,
             done,
             is_whole,
-        } => Outcome::Many {
+        } => VerbOutcome::Many {
             text: with_notices(text),
             done,
             is_whole,
@@ -220,7 +220,7 @@ pub fn run(call: &Call, folder: &str, verb: Verb) -> Outcome {
 }
 
 /// Does the same with several tasks. What cannot be done with one does not keep it from the next.
-fn each(call: &Call, verbs: Vec<(String, Verb)>) -> Outcome {
+fn each(call: &Call, verbs: Vec<(String, Verb)>) -> VerbOutcome {
     let word = match verbs.first() {
         Some((_, Verb::Cancel)) => "cancelled",
         Some((_, Verb::Delete)) => "deleted",
@@ -240,41 +240,43 @@ fn each(call: &Call, verbs: Vec<(String, Verb)>) -> Outcome {
         0 => format!("{count} {word}"),
         several => format!("{count} {word}, {several} refused: {}", refused.join("; ")),
     };
-    Outcome::Many {
+    VerbOutcome::Many {
         text: text.into(),
         done,
         is_whole: refused.is_empty(),
     }
 }
 
-pub fn failed(error: Error) -> Outcome {
-    Outcome::Failed {
+pub fn failed(error: Error) -> VerbOutcome {
+    VerbOutcome::Failed {
         text: error.message.into(),
         hint: error.hint,
     }
 }
 
-fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
+fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<VerbOutcome> {
     let place = || call.store().place(folder);
     let asked = || Ok::<Task, Error>(task::view(call, place())?.task);
     Ok(match verb {
-        Verb::Start | Verb::Respawn if is_mode_open_for(call, &asked()?)? => Outcome::ChooseMode {
-            project: asked()?.project,
-            verb: Box::new(verb),
-        },
+        Verb::Start | Verb::Respawn if is_mode_open_for(call, &asked()?)? => {
+            VerbOutcome::ChooseMode {
+                project: asked()?.project,
+                verb: Box::new(verb),
+            }
+        }
         Verb::Start if asked()?.has_plan() => phased::run(call, place(), Again::Run)?,
         Verb::Start => match start(call, place(), false)? {
             StartOutcome::Started(changed) => moved(&changed),
             StartOutcome::Queued(task, why) => {
-                Outcome::said(format!("{}: queued, {why}", task.label()))
+                VerbOutcome::said(format!("{}: queued, {why}", task.label()))
             }
         },
         Verb::Respawn => {
             let done = respawn(call, place(), None, None)?;
             let text = format!("{}: its agent is started again", done.task.label());
-            Outcome::said(with_failures(text, &done))
+            VerbOutcome::said(with_failures(text, &done))
         }
-        Verb::Attach => Outcome::Attach(Box::new(attach(call, place(), None)?.1)),
+        Verb::Attach => VerbOutcome::Attach(Box::new(attach(call, place(), None)?.1)),
         Verb::Allow(open) => answered(call, &asked()?, &open, &plain(true, String::new()))?,
         Verb::AllowAlways(open, scope) => {
             let always = Always {
@@ -284,14 +286,14 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             let task = asked()?;
             let rule = answer::answer_always(call, &task, &open, &always, TIMEOUT)?;
             let (label, allows, number) = (task.label(), rule.allows, rule.number);
-            Outcome::said(format!(
+            VerbOutcome::said(format!(
                 "{label}: allowed, and from now on without asking: {allows} (rule {number})"
             ))
         }
         Verb::Deny(open, words) => answered(call, &asked()?, &open, &plain(false, words))?,
         Verb::Answer(open, words) => {
             let answers = answers(&open, &words)?;
-            let answer = Answer {
+            let answer = QuestionAnswer {
                 answers,
                 ..plain(true, String::new())
             };
@@ -321,9 +323,9 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             let (task, sent) = send(call, place(), role, &words, false, TIMEOUT)?;
             let label = task.label();
             match sent {
-                Sent::Delivered(how) => Outcome::said(format!("{label}: delivered ({how})")),
+                Sent::Delivered(how) => VerbOutcome::said(format!("{label}: delivered ({how})")),
                 Sent::Queued(why) => {
-                    Outcome::said(format!("{label}: queued, {why}; it is told when it can be"))
+                    VerbOutcome::said(format!("{label}: queued, {why}; it is told when it can be"))
                 }
                 Sent::Failed(why) => {
                     return Err(err!(
@@ -335,7 +337,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
         }
         Verb::PlanMerge => {
             let plan = merge::merge_plan(call, place(), &MergeWish::default())?;
-            Outcome::Plan(Box::new(plan))
+            VerbOutcome::Plan(Box::new(plan))
         }
         Verb::PlanMerges(folders) => {
             let plans = folders.into_iter().map(|folder| {
@@ -344,7 +346,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
                 let plan = plan.map_err(|error| error.message);
                 Planned { folder, plan }
             });
-            Outcome::Plans(plans.collect())
+            VerbOutcome::Plans(plans.collect())
         }
         Verb::Each(verbs) => each(call, verbs),
         Verb::ListRescues => rescue::list(call, folder)?,
@@ -361,19 +363,19 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
             };
             let target = merged.target;
             let text = format!("{label}: merged into {target} as {short}{how}; it is done");
-            Outcome::said(with_failures(text, &merged.done))
+            VerbOutcome::said(with_failures(text, &merged.done))
         }
         Verb::Cancel => {
             let cancelled = cancel(call, place(), CancelChildren::Ask)?;
             let task = &cancelled.done.task;
-            Outcome::Said {
+            VerbOutcome::Said {
                 text: with_failures(format!("{}: cancelled", task.label()), &cancelled.done).into(),
                 undo: Some(Undo::CreateFrom(task.name().seen_from(None).to_owned())),
             }
         }
         Verb::Delete => {
             let task = delete(call, place())?;
-            Outcome::Said {
+            VerbOutcome::Said {
                 text: format!("{}: deleted", task.label()).into(),
                 undo: Some(Undo::Restore(task.id)),
             }
@@ -381,7 +383,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
         Verb::Restore(name) => {
             let restored = restore(call, &[name], None)?.into_iter().next();
             let task = restored.ok_or_else(|| err!(NotFound, "there is nothing to restore"))??;
-            Outcome::said(format!("{}: restored", task.label()))
+            VerbOutcome::said(format!("{}: restored", task.label()))
         }
         Verb::CreateFrom(name) => {
             let earlier = create_from::earlier(call, &name, None)?;
@@ -395,7 +397,7 @@ fn try_run(call: &Call, folder: &str, verb: Verb) -> Result<Outcome> {
         Verb::Create(new) => {
             let harness = new.harness.as_deref();
             if new.starts && is_mode_open(call, &new.project, harness)? {
-                return Ok(Outcome::ChooseMode {
+                return Ok(VerbOutcome::ChooseMode {
                     project: new.project.clone(),
                     verb: Box::new(Verb::Create(new)),
                 });
@@ -427,8 +429,8 @@ fn with_failures(text: String, done: &Committed) -> String {
     })
 }
 
-fn plain(allow: bool, message: String) -> Answer {
-    Answer {
+fn plain(allow: bool, message: String) -> QuestionAnswer {
+    QuestionAnswer {
         allow,
         message,
         answers: Vec::new(),
@@ -436,10 +438,15 @@ fn plain(allow: bool, message: String) -> Answer {
     }
 }
 
-fn answered(call: &Call, task: &Task, open: &OpenQuestion, answer: &Answer) -> Result<Outcome> {
+fn answered(
+    call: &Call,
+    task: &Task,
+    open: &OpenQuestion,
+    answer: &QuestionAnswer,
+) -> Result<VerbOutcome> {
     answer::answer(call, task, open, answer, TIMEOUT)?;
     let words = answer.words();
-    Ok(Outcome::said(format!("{}: {words}", task.label())))
+    Ok(VerbOutcome::said(format!("{}: {words}", task.label())))
 }
 
 /// One line for each question, if there are several.
@@ -464,7 +471,7 @@ fn answers(open: &OpenQuestion, words: &str) -> Result<Vec<String>> {
     }
 }
 
-fn take_back(call: &Call, folder: &str, words: String) -> Result<Outcome> {
+fn take_back(call: &Call, folder: &str, words: String) -> Result<VerbOutcome> {
     let place = call.store().place(folder);
     let view = task::view(call, place.clone())?;
     let label = view.task.label();
@@ -479,21 +486,21 @@ fn take_back(call: &Call, folder: &str, words: String) -> Result<Outcome> {
     Ok(moved(&change::change(call, place, &change)?))
 }
 
-fn moved(changed: &Changed) -> Outcome {
+fn moved(changed: &Changed) -> VerbOutcome {
     let task = &changed.done.task;
     let (label, from, to) = (task.label(), changed.done.from, task.status);
     match (&changed.waits, changed.done.failed().first()) {
-        (_, Some(_)) => Outcome::said(with_failures(
+        (_, Some(_)) => VerbOutcome::said(with_failures(
             format!("{label}: {from} → {to}"),
             &changed.done,
         )),
-        (Some(waits), None) => Outcome::said(format!("{label}: waits for {waits}")),
-        (None, None) if from == to => Outcome::said(format!("{label}: {to}")),
-        (None, None) => Outcome::said(format!("{label}: {from} → {to}")),
+        (Some(waits), None) => VerbOutcome::said(format!("{label}: waits for {waits}")),
+        (None, None) if from == to => VerbOutcome::said(format!("{label}: {to}")),
+        (None, None) => VerbOutcome::said(format!("{label}: {from} → {to}")),
     }
 }
 
-fn created(call: &Call, new: &NewTask) -> Result<Outcome> {
+fn created(call: &Call, new: &NewTask) -> Result<VerbOutcome> {
     let created = create(call, new)?;
     let place = created.done.place.clone();
     let (folder, label) = (place.folder(), created.done.task.label());
@@ -523,5 +530,5 @@ fn created(call: &Call, new: &NewTask) -> Result<Outcome> {
             )
         }
     };
-    Ok(Outcome::Created { folder, text })
+    Ok(VerbOutcome::Created { folder, text })
 }

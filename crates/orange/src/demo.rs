@@ -19,15 +19,15 @@ use landed::Main;
 use orange_engine::tmux::Tmux;
 use orange_engine::{Result, err};
 use play::Play;
-use report::{Finished, Report};
-use screen::Screen;
-use stage::Stage;
+use report::{DemoReport, Finished};
+use screen::DemoScreen;
+use stage::DemoStage;
 use std::time::{Duration, Instant};
 
 /// How the log names the person who does what people do.
 const USER: &str = "you";
 
-enum Ending {
+enum DemoEnding {
     Complete,
     Late,
     Interrupted(u8),
@@ -38,9 +38,9 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
     let began = Instant::now();
     // First of all: from now on nothing ends this program without the stage being cleared.
     let signals = Signals::watch();
-    let mut stage = Stage::new()?;
+    let mut stage = DemoStage::new()?;
     check_programs(&stage)?;
-    let mut screen = Screen::new(json, began);
+    let mut screen = DemoScreen::new(json, began);
     let mut play = Play {
         stage: &stage,
         screen: &mut screen,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
     };
     if args.dashboard {
         let ending = inside::play(&mut play)?;
-        let keep = args.keep && matches!(ending, Ending::Complete);
+        let keep = args.keep && matches!(ending, DemoEnding::Complete);
         let left = if keep {
             stage.keep();
             Vec::new()
@@ -62,21 +62,21 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
         let seconds = began.elapsed().as_secs_f64();
         screen.print(&inside::farewell(&left, keep.then_some(&stage), seconds));
         return Ok(match ending {
-            Ending::Complete if left.is_empty() => {
+            DemoEnding::Complete if left.is_empty() => {
                 screen.print(&report::next());
                 0
             }
-            Ending::Complete | Ending::Late => 1,
-            Ending::Interrupted(signal) => 128 + signal,
+            DemoEnding::Complete | DemoEnding::Late => 1,
+            DemoEnding::Interrupted(signal) => 128 + signal,
         });
     }
     let ending = play.run()?;
     let main = match ending {
-        Ending::Complete => play.main(),
-        Ending::Late | Ending::Interrupted(_) => Main::default(),
+        DemoEnding::Complete => play.main(),
+        DemoEnding::Late | DemoEnding::Interrupted(_) => Main::default(),
     };
     let cast = play.cast;
-    let keep = args.keep && !matches!(ending, Ending::Interrupted(_));
+    let keep = args.keep && !matches!(ending, DemoEnding::Interrupted(_));
     let left = if keep {
         stage.keep();
         Vec::new()
@@ -85,14 +85,14 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
     };
     let seconds = began.elapsed().as_secs_f64();
     let finished: Vec<Finished<'_>> = cast.iter().map(Finished::of).collect();
-    if let Ending::Interrupted(signal) = ending {
+    if let DemoEnding::Interrupted(signal) = ending {
         screen.print(&format!("\ninterrupted.{}", report::left(&left, seconds)));
         return Ok(128 + signal);
     }
     let astray = match ending {
-        Ending::Complete => main.missing(&cast),
+        DemoEnding::Complete => main.missing(&cast),
         // What the tasks lack is told of each.
-        Ending::Late | Ending::Interrupted(_) => None,
+        DemoEnding::Late | DemoEnding::Interrupted(_) => None,
     };
     screen.print(&report::text(&finished));
     screen.print(&report::main(&main, astray.as_deref()));
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
     } else {
         report::left(&left, seconds)
     });
-    let report = Report::new(
+    let report = DemoReport::new(
         &finished,
         (&main, astray.as_deref()),
         &left,
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
         screen.print(&report::next());
         return Ok(0);
     }
-    if matches!(ending, Ending::Late) {
+    if matches!(ending, DemoEnding::Late) {
         let seconds = args.limit;
         screen.print(&format!(
             "\nIt was given up after {seconds} seconds. `orange demo --keep` leaves everything there for a look.\n"
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &DemoArgs, json: bool) -> Result<u8> {
 }
 
 /// What the demo cannot do without, before anything else happens.
-fn check_programs(stage: &Stage) -> Result<()> {
+fn check_programs(stage: &DemoStage) -> Result<()> {
     Tmux::at(&stage.socket()).version().map_err(|error| {
         err!(Failed, "the demo needs tmux: {error}").hint(error.hint.unwrap_or_default())
     })?;

@@ -6,7 +6,7 @@ use crate::output;
 use crate::ui::command::spelled;
 use crate::ui::{Extent, Palette, Style, clean_block, wrapped, wrapped_under};
 use clap::error::ErrorKind;
-use orange_core::text::Part;
+use orange_core::text::TextPart;
 use orange_core::{Action, Text};
 use orange_engine::{Code, Error};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub(crate) struct ErrorView<'a> {
     actions: Vec<&'a Action>,
     /// What the hint names of the command at hand, with the value that is to be given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    parameters: Vec<&'a Part>,
+    parameters: Vec<&'a TextPart>,
 }
 
 impl ErrorView<'_> {

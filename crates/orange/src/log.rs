@@ -56,9 +56,9 @@ impl<S: Subscriber> Layer<S> for JsonLines {
 /// The members stand in the order a person reads them, which a JSON map would not keep.
 fn record(event: &Event<'_>) -> String {
     let metadata = event.metadata();
-    let mut fields = Fields::default();
+    let mut fields = LogFields::default();
     event.record(&mut fields);
-    let Fields(mut fields) = fields;
+    let LogFields(mut fields) = fields;
     let message = fields.shift_remove("message");
     let component = metadata.target().rsplit("::").next().unwrap_or_default();
     // The top of a crate stands for the crate: `orange_git` is git.
@@ -81,15 +81,15 @@ fn record(event: &Event<'_>) -> String {
 
 /// Collects what an event carries, its message among it.
 #[derive(Default)]
-struct Fields(Map<String, Value>);
+struct LogFields(Map<String, Value>);
 
-impl Fields {
+impl LogFields {
     fn put(&mut self, field: &Field, value: impl Into<Value>) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 }
 
-impl Visit for Fields {
+impl Visit for LogFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.put(field, format!("{value:?}"));
     }

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 /// Who draws now. Held while drawing, so that a stop comes between two pictures.
-static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
+static TAKEN: Mutex<Option<TerminalModes>> = Mutex::new(None);
 
-struct Taken {
+struct TerminalModes {
     enter: &'static str,
     leave: &'static str,
     /// How keys were treated before; None: it does not say.
@@ -44,7 +44,7 @@ impl Terminal {
                 tracing::debug!(%error, "a stop leaves the terminal as it is");
             }
         });
-        let mut taken = Taken {
+        let mut taken = TerminalModes {
             enter,
             leave,
             before: None,
@@ -114,7 +114,7 @@ impl Drop for Terminal {
     }
 }
 
-impl Taken {
+impl TerminalModes {
     /// The modes as they are by now: a shell has its own while it edits a line, and sets them when it gives the
     /// terminal away.
     fn enter(&mut self) {
@@ -145,7 +145,7 @@ impl Taken {
     }
 }
 
-fn held() -> MutexGuard<'static, Option<Taken>> {
+fn held() -> MutexGuard<'static, Option<TerminalModes>> {
     TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_panic_gives_it_back_before_anything_is_said() {
         give_back_at_panics();
-        *held() = Some(Taken {
+        *held() = Some(TerminalModes {
             enter: "",
             leave: "",
             before: None,

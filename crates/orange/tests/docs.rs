@@ -409,17 +409,17 @@ fn the_document_about_harnesses_is_the_table() {
 
 #[test]
 fn the_document_about_health_names_every_group_and_everything_that_is_kept() {
-    use doctor::Group;
-    use gc::Kind;
+    use doctor::CheckGroup;
+    use gc::ExpiryKind;
     let text = document("docs/troubleshooting.md");
-    for group in Group::ALL {
+    for group in CheckGroup::ALL {
         assert!(
             text.contains(&format!("| {} |", group.as_str())),
             "{group:?}"
         );
     }
     let text = document("docs/reference/home.md");
-    for kind in Kind::ALL {
+    for kind in ExpiryKind::ALL {
         let setting = format!("{}.keep_days", kind.as_str());
         assert!(
             Config::known_keys().contains(&setting.as_str()),

@@ -18,30 +18,30 @@ use std::time::Duration;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ProcessEnd {
     Code(i32),
     Signal(i32),
 }
 
-impl End {
+impl ProcessEnd {
     pub(super) fn code(self) -> Option<i32> {
         match self {
-            End::Code(code) => Some(code),
-            End::Signal(_) => None,
+            ProcessEnd::Code(code) => Some(code),
+            ProcessEnd::Signal(_) => None,
         }
     }
 
     /// By the signal, or with the exit code that stands for it in a shell.
     fn is_hang_up(self) -> bool {
-        matches!(self, End::Signal(SIGHUP)) || self == End::Code(128 + SIGHUP)
+        matches!(self, ProcessEnd::Signal(SIGHUP)) || self == ProcessEnd::Code(128 + SIGHUP)
     }
 }
 
-impl fmt::Display for End {
+impl fmt::Display for ProcessEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            End::Code(code) => write!(f, "exit code {code}"),
-            End::Signal(signal) => write!(f, "ended by signal {signal}"),
+            ProcessEnd::Code(code) => write!(f, "exit code {code}"),
+            ProcessEnd::Signal(signal) => write!(f, "ended by signal {signal}"),
         }
     }
 }
@@ -72,7 +72,7 @@ pub(super) struct Alarms {
     wake: UnixStream,
     hung_up: Arc<AtomicBool>,
     /// The agent, and its end once that is known.
-    agent: Option<(Pid, Option<End>)>,
+    agent: Option<(Pid, Option<ProcessEnd>)>,
 }
 
 impl Alarms {
@@ -110,15 +110,15 @@ impl Alarms {
     }
 
     /// Takes note of every process that ended, and wakes one that stopped itself. How the agent ended, if it has.
-    pub(super) fn reap(&mut self) -> Option<End> {
+    pub(super) fn reap(&mut self) -> Option<ProcessEnd> {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
             if status.stopped() {
                 let _ = kill_process(pid, Signal::CONT);
             } else if let Some((agent, end @ None)) = &mut self.agent
                 && *agent == pid
             {
-                let code = status.exit_status().map(End::Code);
-                *end = code.or(status.terminating_signal().map(End::Signal));
+                let code = status.exit_status().map(ProcessEnd::Code);
+                *end = code.or(status.terminating_signal().map(ProcessEnd::Signal));
             }
         }
         self.agent.and_then(|(_, end)| end)
@@ -143,7 +143,7 @@ impl Alarms {
     }
 
     /// The same for an agent that ended by a hang-up: it may have got the signal first, but the terminal tells before either.
-    pub(super) fn ended_with_terminal(&self, end: End) -> bool {
+    pub(super) fn ended_with_terminal(&self, end: ProcessEnd) -> bool {
         let stdin = rustix::stdio::stdin();
         let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
         let polled = poll(&mut terminal, Some(&Timespec::default()));

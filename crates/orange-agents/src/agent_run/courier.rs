@@ -2,10 +2,10 @@
 //! its own signals, or where it gives none by the screen.
 
 use crate::error::Result;
-use crate::harness::watch::Queue;
+use crate::harness::watch::MessageQueue;
 use crate::harness::words::without_invisible;
 use crate::runs::{
-    Message, Outcome, RunFolder, RunSpec, Signal, SignalKind, State, open_asks, state_after,
+    Delivery, Message, RunFolder, RunSpec, Signal, SignalKind, State, open_asks, state_after,
 };
 use crate::tmux::{Pane, Tmux};
 use orange_core::Timestamp;
@@ -48,7 +48,7 @@ pub(super) struct Courier {
 /// A message on its way.
 struct Underway {
     message: Message,
-    stage: Stage,
+    stage: DeliveryStage,
     since: Instant,
     /// How many signals there were before it was typed.
     before: usize,
@@ -60,7 +60,7 @@ struct Underway {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum DeliveryStage {
     Interrupting,
     Pasted,
     Entered,
@@ -90,7 +90,7 @@ impl Courier {
     pub(super) fn step(
         &mut self,
         now: Instant,
-        queue: &Queue,
+        queue: &MessageQueue,
         pane: impl Fn() -> Option<(Tmux, Pane)>,
     ) -> bool {
         self.read_signals();
@@ -108,7 +108,7 @@ impl Courier {
                 Some(outcome) => {
                     news = true;
                     self.note(&underway, &outcome);
-                    if !outcome.delivered && underway.stage == Stage::Entered {
+                    if !outcome.delivered && underway.stage == DeliveryStage::Entered {
                         self.given_up.push(underway);
                     }
                 }
@@ -129,7 +129,7 @@ impl Courier {
         !taken.is_empty()
     }
 
-    fn note(&self, underway: &Underway, outcome: &Outcome) {
+    fn note(&self, underway: &Underway, outcome: &Delivery) {
         let id = &underway.message.id;
         if let Err(error) = self.folder.note_outcome(id, outcome) {
             tracing::warn!(%error, "what became of a message is not noted");
@@ -217,14 +217,14 @@ impl Courier {
         self.asks() || !open_asks(&self.folder.signals()).is_empty()
     }
 
-    fn next(&self, now: Instant, queue: &Queue) -> Option<Underway> {
+    fn next(&self, now: Instant, queue: &MessageQueue) -> Option<Underway> {
         let message = self.folder.waiting().into_iter().next()?;
         // One after the other: what comes just after the end of a turn would overtake what waits for it.
         if !queue.is_empty() && !message.interrupt && !self.is_idle_for_long() {
             return None;
         }
         Some(Underway {
-            stage: Stage::Interrupting,
+            stage: DeliveryStage::Interrupting,
             since: now,
             before: self.signals.len(),
             enters: 0,
@@ -239,14 +239,14 @@ impl Courier {
         &self,
         underway: &mut Underway,
         now: Instant,
-        queue: &Queue,
+        queue: &MessageQueue,
         tmux: &Tmux,
         pane: &Pane,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<Delivery>> {
         let adapter = self.spec.adapter;
         let waited = now.duration_since(underway.since);
         match underway.stage {
-            Stage::Interrupting => {
+            DeliveryStage::Interrupting => {
                 if self.asks() {
                     return Ok(None);
                 }
@@ -263,7 +263,7 @@ impl Courier {
                 underway.before = self.signals.len();
                 underway.since = now;
                 if adapter.fetches_messages() {
-                    underway.stage = Stage::Entered;
+                    underway.stage = DeliveryStage::Entered;
                     return Ok(None);
                 }
                 let words = adapter.as_words(&underway.message.text);
@@ -271,25 +271,25 @@ impl Courier {
                     let stash = adapter.stash_keys(&tmux.capture(pane, None)?);
                     tmux.submit(pane, stash, &words, &["Enter"])?;
                     underway.enters += 1;
-                    underway.stage = Stage::Entered;
+                    underway.stage = DeliveryStage::Entered;
                 } else {
                     tmux.paste(pane, &words)?;
-                    underway.stage = Stage::Pasted;
+                    underway.stage = DeliveryStage::Pasted;
                 }
             }
             // A question that came up meanwhile must not be answered by it.
-            Stage::Pasted if waited >= GAP && !self.asks_by_now() => {
+            DeliveryStage::Pasted if waited >= GAP && !self.asks_by_now() => {
                 if !self.spec.adapter.gives_signals() {
                     underway.screen = tmux.look(pane)?;
                 }
                 tmux.press(pane, "Enter")?;
                 underway.enters += 1;
-                underway.stage = Stage::Entered;
+                underway.stage = DeliveryStage::Entered;
                 underway.since = now;
             }
-            Stage::Pasted => {}
-            Stage::Entered => return self.confirm(underway, now, tmux, pane),
-            Stage::Queued => {
+            DeliveryStage::Pasted => {}
+            DeliveryStage::Entered => return self.confirm(underway, now, tmux, pane),
+            DeliveryStage::Queued => {
                 let wanted = squeezed(&underway.message.text);
                 let is_it = |text: &str| squeezed(text).contains(&wanted);
                 if !queue.knows(is_it) && waited < ANSWER {
@@ -326,11 +326,11 @@ impl Courier {
         now: Instant,
         tmux: &Tmux,
         pane: &Pane,
-    ) -> Result<Option<Outcome>> {
+    ) -> Result<Option<Delivery>> {
         let adapter = self.spec.adapter;
         if self.was_taken(underway) {
             if adapter.queues_messages() {
-                underway.stage = Stage::Queued;
+                underway.stage = DeliveryStage::Queued;
                 underway.since = now;
                 return Ok(None);
             }
@@ -407,15 +407,15 @@ impl Courier {
     }
 }
 
-fn delivered(how: &str) -> Outcome {
-    Outcome {
+fn delivered(how: &str) -> Delivery {
+    Delivery {
         delivered: true,
         detail: how.to_owned(),
     }
 }
 
-fn failed(why: &str) -> Outcome {
-    Outcome {
+fn failed(why: &str) -> Delivery {
+    Delivery {
         delivered: false,
         detail: why.to_owned(),
     }

@@ -5,10 +5,10 @@ use super::model::efforts;
 use super::probe::{Login, Probe, Version};
 use super::project_files::LoadedFiles;
 use super::supports::{Supports, TYPED};
-use super::watch::{Watch, Watched};
+use super::watch::{HarnessWatch, Watched};
 use super::{Occasion, Prepared, list};
 use crate::error::Result;
-use crate::headless::{Request, Way};
+use crate::headless::{HeadlessStart, TurnRequest};
 use crate::runs::{RunFolder, Subject};
 use orange_core::choice::NotAllowed;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -23,15 +23,15 @@ use std::str::FromStr;
 macro_rules! facts {
     ($($(#[$about:meta])+ $fact:ident: $type:ty = $typed:expr,)+) => {
         #[derive(Debug)]
-        pub struct Facts {
+        pub struct HarnessFacts {
             $($(#[$about])+ pub $fact: $type,)+
         }
 
-        impl Facts {
-            pub(super) const TYPED: Facts = Facts { $($fact: $typed,)+ };
+        impl HarnessFacts {
+            pub(super) const TYPED: HarnessFacts = HarnessFacts { $($fact: $typed,)+ };
         }
 
-        impl dyn Kind {
+        impl dyn HarnessKind {
             $($(#[$about])+ pub fn $fact(&self) -> $type { self.facts().$fact })+
         }
     };
@@ -50,7 +50,7 @@ facts! {
     supports: Supports = TYPED,
     /// Does it belong to Orange itself? Then there is nothing to install and nobody to log in.
     is_own: bool = false,
-    /// The arguments of an interactive start; `{prompt}` stands for the prompt. None: [`Kind::prepare`] gives all.
+    /// The arguments of an interactive start; `{prompt}` stands for the prompt. None: [`HarnessKind::prepare`] gives all.
     arguments: Option<&'static [&'static str]> = Some(&["{prompt}"]),
     /// Does it leave out the repository's instructions together with its configuration, so that they must be handed to it?
     drops_instructions: bool = false,
@@ -75,8 +75,8 @@ facts! {
 }
 
 /// One agent CLI.
-pub trait Kind: Sync {
-    fn facts(&self) -> &'static Facts;
+pub trait HarnessKind: Sync {
+    fn facts(&self) -> &'static HarnessFacts;
 
     // Start.
 
@@ -118,14 +118,18 @@ pub trait Kind: Sync {
     }
 
     /// What is watched beside a run of this kind.
-    fn watch(&self, _run: &Watched<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, _run: &Watched<'_>) -> Option<Box<dyn HarnessWatch>> {
         None
     }
 
     // Without a terminal.
 
     /// How it takes a turn without a terminal; None if it cannot.
-    fn headless(&self, _request: &Request, _world: &Probe<'_>) -> Option<Result<Way>> {
+    fn headless(
+        &self,
+        _request: &TurnRequest,
+        _world: &Probe<'_>,
+    ) -> Option<Result<HeadlessStart>> {
         None
     }
 
@@ -148,7 +152,7 @@ pub trait Kind: Sync {
     }
 }
 
-impl dyn Kind {
+impl dyn HarnessKind {
     /// Does the agent say what it does?
     pub fn gives_signals(&self) -> bool {
         self.supports().signals.is_some()
@@ -171,11 +175,11 @@ impl dyn Kind {
 
 /// A kind, as it is stored in the files of a run: by the word for how Orange hears of it.
 #[derive(Clone, Copy)]
-pub struct Adapter(pub(super) &'static dyn Kind);
+pub struct Adapter(pub(super) &'static dyn HarnessKind);
 
 impl Deref for Adapter {
-    type Target = dyn Kind;
-    fn deref(&self) -> &(dyn Kind + 'static) {
+    type Target = dyn HarnessKind;
+    fn deref(&self) -> &(dyn HarnessKind + 'static) {
         self.0
     }
 }

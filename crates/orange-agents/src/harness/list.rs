@@ -3,7 +3,7 @@
 use super::claude::Claude;
 use super::codex::Codex;
 use super::gemini::Gemini;
-use super::kind::{Adapter, Facts};
+use super::kind::{Adapter, HarnessFacts};
 use super::opencode::Opencode;
 use super::pi::Pi;
 use super::plain::Plain;
@@ -20,8 +20,8 @@ pub(super) const ALL: &[Adapter] = &[
 ];
 
 /// A command of the user's own, without and with signals.
-pub(super) const TYPED: Adapter = Adapter(&Plain(&Facts::TYPED));
-pub(super) const SIGNALLING: Adapter = Adapter(&Plain(&Facts::SIGNALLING));
+pub(super) const TYPED: Adapter = Adapter(&Plain(&HarnessFacts::TYPED));
+pub(super) const SIGNALLING: Adapter = Adapter(&Plain(&HarnessFacts::SIGNALLING));
 
 /// As a run's file names them. A harness that has no word of its own there is known by how it is told things.
 pub(super) fn stored() -> impl Iterator<Item = Adapter> {

@@ -1,23 +1,23 @@
 //! Commands of the user's own, of which Orange knows nothing: one is typed into and read from its screen, the other runs
 //! `orange signal` in its hooks.
 
-use super::kind::{Facts, Kind};
+use super::kind::{HarnessFacts, HarnessKind};
 use super::supports::SIGNALLING;
 
 #[derive(Debug)]
-pub(super) struct Plain(pub(super) &'static Facts);
+pub(super) struct Plain(pub(super) &'static HarnessFacts);
 
-impl Kind for Plain {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Plain {
+    fn facts(&self) -> &'static HarnessFacts {
         self.0
     }
 }
 
-impl Facts {
-    pub(super) const SIGNALLING: Facts = Facts {
+impl HarnessFacts {
+    pub(super) const SIGNALLING: HarnessFacts = HarnessFacts {
         name: "signals",
         adapter: "signals",
         supports: SIGNALLING,
-        ..Facts::TYPED
+        ..HarnessFacts::TYPED
     };
 }

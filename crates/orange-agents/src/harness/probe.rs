@@ -6,7 +6,7 @@ use super::{Harness, environment, list};
 use crate::error::{Code, Error, Result, err, plain};
 use crate::versions;
 use orange_sys::programs::located;
-use orange_sys::time_limit::Watch;
+use orange_sys::time_limit::GroupTimeout;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ pub enum Login {
 }
 
 /// What a CLI said.
-pub(super) struct Answer {
+pub(super) struct ProbeAnswer {
     pub(super) success: bool,
     pub(super) text: String,
 }
@@ -142,12 +142,12 @@ impl Probe<'_> {
     /// What a program that is no agent says of itself, its first line; None where it is not installed.
     pub fn program(&self, name: &str, words: &[&str]) -> Option<Result<String>> {
         let path = located(name, self.search_path)?;
-        let first = |answer: Answer| answer.text.lines().next().unwrap_or_default().to_owned();
+        let first = |answer: ProbeAnswer| answer.text.lines().next().unwrap_or_default().to_owned();
         Some(self.ask(&path, words).map(first))
     }
 
     /// Asks a CLI, with the environment that agents get.
-    pub(super) fn ask(&self, program: &Path, words: &[&str]) -> Result<Answer> {
+    pub(super) fn ask(&self, program: &Path, words: &[&str]) -> Result<ProbeAnswer> {
         let asked = format!("`{} {}`", program.display(), words.join(" "));
         let failed = |why: String| err!(Failed, "{asked} {why}");
         let mut command = Command::new(program);
@@ -166,7 +166,7 @@ impl Probe<'_> {
         let child = command
             .spawn()
             .map_err(|error| failed(format!("cannot be started: {}", plain(&error))))?;
-        let watch = Watch::over(child.id(), TIMEOUT);
+        let watch = GroupTimeout::over(child.id(), TIMEOUT);
         let (tell, told) = channel();
         std::thread::spawn(move || tell.send(child.wait_with_output()));
         // What it started in a session of its own survives it, and may hold its output open.
@@ -181,7 +181,7 @@ impl Probe<'_> {
         } else {
             output.stdout
         };
-        Ok(Answer {
+        Ok(ProbeAnswer {
             success: output.status.success(),
             text: String::from_utf8_lossy(&said).into_owned(),
         })

@@ -17,14 +17,14 @@ pub struct Watched<'a> {
 }
 
 /// Where the agent's window is, if that is known.
-pub type Window<'a> = &'a dyn Fn() -> Option<(Tmux, Pane)>;
+pub type WindowLookup<'a> = &'a dyn Fn() -> Option<(Tmux, Pane)>;
 
-pub trait Watch {
+pub trait HarnessWatch {
     /// Looks once; `transcript` is where the agent says that it keeps its conversation.
-    fn look(&mut self, now: Instant, transcript: Option<&str>, window: Window<'_>);
+    fn look(&mut self, now: Instant, transcript: Option<&str>, window: WindowLookup<'_>);
 
     /// Messages that wait in the agent.
-    fn queue(&self) -> &Queue {
+    fn queue(&self) -> &MessageQueue {
         &NOTHING_WAITS
     }
 
@@ -33,7 +33,7 @@ pub trait Watch {
 }
 
 /// What is watched beside a run.
-pub fn of_run(run: &Watched<'_>) -> Option<Box<dyn Watch>> {
+pub fn of_run(run: &Watched<'_>) -> Option<Box<dyn HarnessWatch>> {
     let own = std::iter::once(run.spec.adapter);
     let kinds = own.chain(list::ALL.iter().copied());
     let mut found = kinds.filter_map(|kind: Adapter| kind.watch(run));
@@ -42,13 +42,13 @@ pub fn of_run(run: &Watched<'_>) -> Option<Box<dyn Watch>> {
 
 /// Messages that came in the middle of a turn: they wait until it is over, or for a pause in it.
 #[derive(Debug, Default)]
-pub struct Queue {
+pub struct MessageQueue {
     pub(super) waiting: Vec<String>,
     /// The newest that waited or began a turn.
     known: VecDeque<String>,
 }
 
-static NOTHING_WAITS: Queue = Queue {
+static NOTHING_WAITS: MessageQueue = MessageQueue {
     waiting: Vec::new(),
     known: VecDeque::new(),
 };
@@ -56,7 +56,7 @@ static NOTHING_WAITS: Queue = Queue {
 /// More are never asked for.
 const MOST_KNOWN: usize = 20;
 
-impl Queue {
+impl MessageQueue {
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

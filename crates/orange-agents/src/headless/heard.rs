@@ -1,8 +1,8 @@
 //! What the lines of an agent have said so far, and what of it goes to a listener at once.
 
 use super::failure::FailureKind;
-use super::lines::{Line, Lines};
-use super::{Way, count_of, text_of};
+use super::lines::{OutputLine, OutputLines};
+use super::{HeadlessStart, count_of, text_of};
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -19,7 +19,7 @@ const LONGEST_USE: usize = 200;
 
 /// Something that an agent said or did, as it comes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Said<'a> {
+pub enum AgentOutput<'a> {
     /// A whole text of the agent's.
     Text(&'a str),
     /// It uses a tool; what on, in one line.
@@ -35,7 +35,7 @@ pub enum Said<'a> {
 }
 
 /// Who hears what an agent says while its turn lasts.
-pub type Listener<'a> = dyn FnMut(Said<'_>) + 'a;
+pub type Listener<'a> = dyn FnMut(AgentOutput<'_>) + 'a;
 
 /// What its lines have said so far.
 #[derive(Default)]
@@ -72,19 +72,19 @@ pub struct Heard {
 /// Takes the output of an agent apart.
 pub(super) struct Ears<'a, 'l> {
     pub(super) heard: Heard,
-    way: &'a Way,
+    way: &'a HeadlessStart,
     listener: &'a mut Listener<'l>,
-    lines: Lines,
+    lines: OutputLines,
     aside: Vec<u8>,
 }
 
 impl<'a, 'l> Ears<'a, 'l> {
-    pub(super) fn new(way: &'a Way, listener: &'a mut Listener<'l>) -> Ears<'a, 'l> {
+    pub(super) fn new(way: &'a HeadlessStart, listener: &'a mut Listener<'l>) -> Ears<'a, 'l> {
         Ears {
             heard: Heard::default(),
             way,
             listener,
-            lines: Lines::default(),
+            lines: OutputLines::default(),
             aside: Vec::new(),
         }
     }
@@ -121,21 +121,21 @@ impl<'a, 'l> Ears<'a, 'l> {
     }
 }
 
-fn take(heard: &mut Heard, line: Line<'_>, hear: super::Hear, listener: &mut Listener<'_>) {
+fn take(heard: &mut Heard, line: OutputLine<'_>, hear: super::Hear, listener: &mut Listener<'_>) {
     match line {
-        Line::Object(value) => {
+        OutputLine::Object(value) => {
             let before = heard.used;
             hear(heard, &value, listener);
             if heard.used != before {
-                listener(Said::Used {
+                listener(AgentOutput::Used {
                     usage: heard.used,
                     model: heard.model.as_deref(),
                 });
             }
         }
-        Line::Junk { text, begins } => {
+        OutputLine::Junk { text, begins } => {
             heard.junk += usize::from(begins);
-            listener(Said::Other(text));
+            listener(AgentOutput::Other(text));
         }
     }
 }

@@ -10,7 +10,7 @@ const LONGEST_OBJECT: usize = 32 * 1024 * 1024;
 const KEPT: usize = 64 * 1024;
 
 /// What stands on a line.
-pub(super) enum Line<'a> {
+pub(super) enum OutputLine<'a> {
     Object(Value),
     /// The next piece of a line that means nothing; `begins`: its first one. What is no UTF-8 is replaced.
     Junk {
@@ -20,22 +20,22 @@ pub(super) enum Line<'a> {
 }
 
 #[derive(Default)]
-pub(super) struct Lines {
+pub(super) struct OutputLines {
     /// What may become an object, or the beginning of a character whose end has not come.
     kept: Vec<u8>,
-    place: Place,
+    place: LinePlace,
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Place {
+enum LinePlace {
     #[default]
     Start,
     InObject,
     InJunk,
 }
 
-impl Lines {
-    pub(super) fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(Line<'_>)) {
+impl OutputLines {
+    pub(super) fn feed(&mut self, bytes: &[u8], take: &mut dyn FnMut(OutputLine<'_>)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.piece(piece, take);
             if piece.ends_with(b"\n") {
@@ -45,33 +45,33 @@ impl Lines {
     }
 
     /// The line is over, or the whole output.
-    pub(super) fn end(&mut self, take: &mut dyn FnMut(Line<'_>)) {
+    pub(super) fn end(&mut self, take: &mut dyn FnMut(OutputLine<'_>)) {
         match self.place {
-            Place::Start => {}
-            Place::InObject => self.object(take),
-            Place::InJunk => junk(&std::mem::take(&mut self.kept), false, take),
+            LinePlace::Start => {}
+            LinePlace::InObject => self.object(take),
+            LinePlace::InJunk => junk(&std::mem::take(&mut self.kept), false, take),
         }
         self.kept.clear();
         self.kept.shrink_to(KEPT);
-        self.place = Place::Start;
+        self.place = LinePlace::Start;
     }
 
-    fn piece(&mut self, piece: &[u8], take: &mut dyn FnMut(Line<'_>)) {
-        let begins = self.place == Place::Start;
+    fn piece(&mut self, piece: &[u8], take: &mut dyn FnMut(OutputLine<'_>)) {
+        let begins = self.place == LinePlace::Start;
         if begins {
             match piece.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 None => return,
-                Some(b'{') => self.place = Place::InObject,
-                Some(_) => self.place = Place::InJunk,
+                Some(b'{') => self.place = LinePlace::InObject,
+                Some(_) => self.place = LinePlace::InJunk,
             }
         }
-        if self.place == Place::InJunk {
+        if self.place == LinePlace::InJunk {
             self.kept.extend_from_slice(piece);
             let whole = self.kept.len() - unfinished_character(&self.kept);
             junk(self.kept.get(..whole).unwrap_or_default(), begins, take);
             self.kept.drain(..whole);
         } else if self.kept.len() + piece.len() > LONGEST_OBJECT {
-            self.place = Place::InJunk;
+            self.place = LinePlace::InJunk;
             junk(&std::mem::take(&mut self.kept), true, take);
             self.piece(piece, take);
         } else {
@@ -79,7 +79,7 @@ impl Lines {
         }
     }
 
-    fn object(&mut self, take: &mut dyn FnMut(Line<'_>)) {
+    fn object(&mut self, take: &mut dyn FnMut(OutputLine<'_>)) {
         let line = &self.kept;
         let value = serde_json::from_slice::<Value>(line).ok().or_else(|| {
             // One bad byte must not cost the whole answer.
@@ -87,16 +87,16 @@ impl Lines {
             serde_json::from_str(&text).ok()
         });
         match value {
-            Some(value) => take(Line::Object(value)),
+            Some(value) => take(OutputLine::Object(value)),
             None => junk(line, true, take),
         }
     }
 }
 
-fn junk(bytes: &[u8], begins: bool, take: &mut dyn FnMut(Line<'_>)) {
+fn junk(bytes: &[u8], begins: bool, take: &mut dyn FnMut(OutputLine<'_>)) {
     if !bytes.is_empty() {
         let text = &String::from_utf8_lossy(bytes);
-        take(Line::Junk { text, begins });
+        take(OutputLine::Junk { text, begins });
     }
 }
 
@@ -124,10 +124,10 @@ mod tests {
     /// What is found in an output that comes in pieces of this size.
     fn found(output: &[u8], size: usize) -> (Vec<Value>, String, usize) {
         let (mut values, mut text, mut count) = (Vec::new(), String::new(), 0);
-        let mut lines = Lines::default();
-        let mut take = |line: Line<'_>| match line {
-            Line::Object(value) => values.push(value),
-            Line::Junk {
+        let mut lines = OutputLines::default();
+        let mut take = |line: OutputLine<'_>| match line {
+            OutputLine::Object(value) => values.push(value),
+            OutputLine::Junk {
                 text: piece,
                 begins,
             } => {
@@ -163,13 +163,13 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_not_kept() {
-        let mut lines = Lines::default();
+        let mut lines = OutputLines::default();
         let mut bytes = 0;
         for start in ["x", "{\"x"] {
             let piece = vec![b'x'; 1024 * 1024];
-            let mut take = |line: Line<'_>| match line {
-                Line::Junk { text, .. } => bytes += text.len(),
-                Line::Object(_) => panic!("that is no object"),
+            let mut take = |line: OutputLine<'_>| match line {
+                OutputLine::Junk { text, .. } => bytes += text.len(),
+                OutputLine::Object(_) => panic!("that is no object"),
             };
             lines.feed(start.as_bytes(), &mut take);
             for _ in 0..40 {

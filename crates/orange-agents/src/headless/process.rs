@@ -23,7 +23,7 @@ const PIECE: usize = 64 * 1024;
 const WAITING: usize = 16;
 
 /// How long a turn may take, and how long it may say nothing.
-pub(super) struct Limits {
+pub(super) struct TurnLimits {
     pub(super) timeout: Duration,
     pub(super) idle: Option<Duration>,
 }
@@ -38,13 +38,13 @@ pub(super) enum EndedBy {
 }
 
 /// A piece of what comes from it.
-pub(super) enum Piece {
+pub(super) enum OutputPiece {
     Output(Vec<u8>),
     Complaint(Vec<u8>),
 }
 
 /// The variable by which its processes are found, wherever they went.
-pub(super) struct Mark<'a> {
+pub(super) struct ProcessMark<'a> {
     pub(super) variable: &'a str,
     pub(super) value: &'a str,
 }
@@ -53,10 +53,10 @@ pub(super) struct Mark<'a> {
 pub(super) fn run(
     mut command: Command,
     prompt: String,
-    limits: &Limits,
-    mark: &Mark<'_>,
+    limits: &TurnLimits,
+    mark: &ProcessMark<'_>,
     stop: &dyn Fn() -> bool,
-    hear: &mut dyn FnMut(Piece),
+    hear: &mut dyn FnMut(OutputPiece),
 ) -> io::Result<(Option<ExitStatus>, EndedBy)> {
     let others = Others::now();
     let mut child = command
@@ -102,18 +102,18 @@ pub(super) fn run(
 
 fn wait(
     child: &mut Child,
-    pieces: &Receiver<Piece>,
-    limits: &Limits,
+    pieces: &Receiver<OutputPiece>,
+    limits: &TurnLimits,
     stop: &dyn Fn() -> bool,
-    hear: &mut dyn FnMut(Piece),
+    hear: &mut dyn FnMut(OutputPiece),
 ) -> io::Result<(Option<ExitStatus>, EndedBy)> {
     let deadline = Instant::now() + limits.timeout;
     let mut said = Instant::now();
     loop {
         match drain(pieces, LOOK, hear) {
-            Output::Came => said = Instant::now(),
-            Output::Quiet => {}
-            Output::Closed => std::thread::sleep(SHORT_LOOK),
+            OutputEvent::Came => said = Instant::now(),
+            OutputEvent::Quiet => {}
+            OutputEvent::Closed => std::thread::sleep(SHORT_LOOK),
         }
         if let Some(status) = child.try_wait()? {
             return Ok((Some(status), EndedBy::Itself));
@@ -133,7 +133,7 @@ fn wait(
 type Threads = [Option<JoinHandle<()>>; 3];
 
 /// Gives it its prompt, and listens to it.
-fn connect(child: &mut Child, prompt: String) -> (Threads, Receiver<Piece>) {
+fn connect(child: &mut Child, prompt: String) -> (Threads, Receiver<OutputPiece>) {
     // Through standard input: an argument could not be so long. One that ended before it read everything says why.
     let writer = child
         .stdin
@@ -143,18 +143,18 @@ fn connect(child: &mut Child, prompt: String) -> (Threads, Receiver<Piece>) {
     let complaints = child
         .stderr
         .take()
-        .map(|errors| listen(errors, tell.clone(), Piece::Complaint));
+        .map(|errors| listen(errors, tell.clone(), OutputPiece::Complaint));
     let answers = child
         .stdout
         .take()
-        .map(|output| listen(output, tell, Piece::Output));
+        .map(|output| listen(output, tell, OutputPiece::Output));
     ([writer, complaints, answers], pieces)
 }
 
 fn listen(
     mut source: impl Read + Send + 'static,
-    tell: SyncSender<Piece>,
-    kind: fn(Vec<u8>) -> Piece,
+    tell: SyncSender<OutputPiece>,
+    kind: fn(Vec<u8>) -> OutputPiece,
 ) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = vec![0; PIECE];
@@ -173,29 +173,33 @@ fn listen(
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Output {
+enum OutputEvent {
     Came,
     Quiet,
     Closed,
 }
 
 /// Hears what is there, waiting a little for the first of it.
-fn drain(pieces: &Receiver<Piece>, timeout: Duration, hear: &mut dyn FnMut(Piece)) -> Output {
+fn drain(
+    pieces: &Receiver<OutputPiece>,
+    timeout: Duration,
+    hear: &mut dyn FnMut(OutputPiece),
+) -> OutputEvent {
     let first = match pieces.recv_timeout(timeout) {
         Ok(first) => first,
-        Err(RecvTimeoutError::Timeout) => return Output::Quiet,
-        Err(RecvTimeoutError::Disconnected) => return Output::Closed,
+        Err(RecvTimeoutError::Timeout) => return OutputEvent::Quiet,
+        Err(RecvTimeoutError::Disconnected) => return OutputEvent::Closed,
     };
     hear(first);
     // Not without end: somebody has to look at the clock.
     pieces.try_iter().take(WAITING).for_each(hear);
-    Output::Came
+    OutputEvent::Came
 }
 
 /// Hears what is on its way from an agent that has ended: on a busy machine the last line, with what the turn cost, comes late.
-fn hear_the_rest(pieces: &Receiver<Piece>, hear: &mut dyn FnMut(Piece)) {
+fn hear_the_rest(pieces: &Receiver<OutputPiece>, hear: &mut dyn FnMut(OutputPiece)) {
     let end = Instant::now() + OUTPUT_TIMEOUT;
-    while drain(pieces, LOOK, hear) != Output::Closed && Instant::now() < end {}
+    while drain(pieces, LOOK, hear) != OutputEvent::Closed && Instant::now() < end {}
 }
 
 /// The processes below this one before a turn. To a process that gets those without a parent, everything below it

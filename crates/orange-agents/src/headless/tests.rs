@@ -19,7 +19,7 @@ const DONE: &str =
 struct Agent {
     home: TempDir,
     harness: Harness,
-    request: Request,
+    request: TurnRequest,
     environment: BTreeMap<String, String>,
 }
 
@@ -36,7 +36,7 @@ impl Agent {
             arguments: Vec::new(),
             ..found("sim", "").unwrap().unwrap()
         };
-        let request = Request {
+        let request = TurnRequest {
             harness: "sim".into(),
             folder,
             prompt: "Do it.".into(),
@@ -103,9 +103,9 @@ echo 'careful' >&2
 {DONE}"#
     ));
     let mut said = Vec::new();
-    let mut listener = |one: Said<'_>| {
+    let mut listener = |one: AgentOutput<'_>| {
         // How often it is told depends on how its output is cut into pieces.
-        if !matches!(one, Said::Used { .. }) {
+        if !matches!(one, AgentOutput::Used { .. }) {
             said.push(format!("{one:?}"));
         }
     };
@@ -137,10 +137,10 @@ printf '{"type":"text","text":"'; head -c 20971520 /dev/zero | tr '\0' y; echo '
 echo '{"type":"result","error":null}'"#,
     );
     let (mut other, mut texts) = (0, Vec::new());
-    let mut listener = |said: Said<'_>| match said {
-        Said::Other(text) => other += text.len(),
-        Said::Text(text) => texts.push(text.chars().take(4).collect::<String>()),
-        Said::Tool { .. } | Said::Used { .. } => {}
+    let mut listener = |said: AgentOutput<'_>| match said {
+        AgentOutput::Other(text) => other += text.len(),
+        AgentOutput::Text(text) => texts.push(text.chars().take(4).collect::<String>()),
+        AgentOutput::Tool { .. } | AgentOutput::Used { .. } => {}
     };
     let turn = agent.heard_turn(&|| false, &mut listener).unwrap();
     assert_eq!(turn.error, None);
@@ -154,8 +154,8 @@ echo '{"type":"result","error":null}'"#,
 fn an_agent_that_says_more_than_is_heard_waits() {
     let agent = Agent::new(&format!("head -c 50000000 /dev/zero\necho\n{DONE}"));
     let mut bytes = 0;
-    let mut listener = |said: Said<'_>| {
-        if let Said::Other(text) = said {
+    let mut listener = |said: AgentOutput<'_>| {
+        if let AgentOutput::Other(text) = said {
             // Slower than what says it.
             std::hint::black_box(text.chars().count());
             bytes += text.len();

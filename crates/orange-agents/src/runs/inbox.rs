@@ -19,7 +19,7 @@ pub struct Message {
 
 /// What became of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct Delivery {
     pub delivered: bool,
     /// How it is known, or why it failed.
     pub detail: String,
@@ -60,11 +60,11 @@ impl RunFolder {
         messages
     }
 
-    pub fn outcome(&self, message: &str) -> Option<Outcome> {
+    pub fn outcome(&self, message: &str) -> Option<Delivery> {
         self.get(&outcome_name(message))
     }
 
-    pub fn note_outcome(&self, message: &str, outcome: &Outcome) -> Result<()> {
+    pub fn note_outcome(&self, message: &str, outcome: &Delivery) -> Result<()> {
         self.put(&outcome_name(message), outcome)
     }
 }

@@ -52,7 +52,7 @@ impl Asked {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct QuestionAnswer {
     pub allow: bool,
     /// What the agent is told with a no.
     #[serde(default)]
@@ -65,10 +65,10 @@ pub struct Answer {
     pub rule: Option<u32>,
 }
 
-impl Answer {
+impl QuestionAnswer {
     /// A yes without a person: a rule allows it.
-    pub fn by_rule(number: u32) -> Answer {
-        Answer {
+    pub fn by_rule(number: u32) -> QuestionAnswer {
+        QuestionAnswer {
             allow: true,
             message: String::new(),
             answers: Vec::new(),
@@ -153,7 +153,7 @@ impl RunFolder {
     }
 
     /// The answer that was handed over, if one was.
-    pub fn given_answer(&self, question: &str) -> Option<Answer> {
+    pub fn given_answer(&self, question: &str) -> Option<QuestionAnswer> {
         self.get(&answer_name(question))
     }
 
@@ -165,7 +165,7 @@ impl RunFolder {
     }
 
     /// Hands an answer over. False if there is one already.
-    pub fn answer(&self, question: &str, answer: &Answer) -> Result<bool> {
+    pub fn answer(&self, question: &str, answer: &QuestionAnswer) -> Result<bool> {
         let failed = |error: io::Error| Error::io("write", &self.path, &error);
         make_folder(&self.path.join("answers")).map_err(failed)?;
         let aside = format!("answers/{question}.{}", unique_name());
@@ -197,7 +197,7 @@ impl RunFolder {
         &self,
         question: &Question,
         mut elsewhere: impl FnMut() -> Option<SignalKind>,
-    ) -> Result<Option<Answer>> {
+    ) -> Result<Option<QuestionAnswer>> {
         let mut length = None;
         loop {
             if let Some(answer) = self.given_answer(&question.id) {

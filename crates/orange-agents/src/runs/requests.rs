@@ -2,7 +2,7 @@
 //! leads to, or all that a tool is given.
 
 use super::{Question, RunSpec};
-use orange_core::allow_rule::{Request, is_plain_path};
+use orange_core::allow_rule::{PermissionRequest, is_plain_path};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ impl Subject<'_> {
 
 impl RunSpec {
     /// What a question asks for, or why that cannot be said for certain.
-    pub fn request(&self, question: &Question) -> Result<Request, String> {
+    pub fn request(&self, question: &Question) -> Result<PermissionRequest, String> {
         let subject = match question.tool.as_str() {
             "" => None,
             tool => self.adapter.subject(tool, &question.input),
@@ -48,13 +48,13 @@ impl RunSpec {
         let cwd = Some(Path::new(&question.cwd)).filter(|cwd| cwd.is_absolute());
         let folder = cwd.and_then(real);
         match subject {
-            Subject::Input => Ok(Request::Input {
+            Subject::Input => Ok(PermissionRequest::Input {
                 input: question.input.clone(),
             }),
             Subject::Command(command) => {
                 let folder = folder.ok_or("the agent does not say where the command runs")?;
                 let inside = folder.strip_prefix(&worktree).ok().and_then(Path::to_str);
-                Ok(Request::Command {
+                Ok(PermissionRequest::Command {
                     command: command.to_owned(),
                     folder: inside
                         .ok_or("the command runs outside of the task's worktree")?
@@ -69,7 +69,7 @@ impl RunSpec {
                     .ok_or("its path does not say for certain where it leads")?;
                 let place = place.strip_prefix(&worktree).unwrap_or(&place);
                 let path = place.to_str().ok_or("its path is not UTF-8 text")?;
-                Ok(Request::File {
+                Ok(PermissionRequest::File {
                     path: path.to_owned(),
                 })
             }
@@ -110,7 +110,7 @@ mod tests {
             self.0.path().canonicalize().unwrap().join(name)
         }
 
-        fn asks(&self, tool: &str, input: Value, cwd: &str) -> Result<Request, String> {
+        fn asks(&self, tool: &str, input: Value, cwd: &str) -> Result<PermissionRequest, String> {
             let spec = json!({
                 "run": "r", "task": "t", "folder": "f", "role": "worker", "harness": "mine",
                 "command": [], "worktree": self.at("slot"),
@@ -131,7 +131,7 @@ mod tests {
 
         fn file(&self, path: &str) -> Option<String> {
             match self.asks("write", json!({"path": path}), "slot") {
-                Ok(Request::File { path }) => Some(path),
+                Ok(PermissionRequest::File { path }) => Some(path),
                 _ => None,
             }
         }
@@ -141,7 +141,7 @@ mod tests {
     fn a_command_is_where_it_runs() {
         let place = Place::new();
         let folder = |cwd: &str| match place.asks("bash", json!({"command": "ls"}), cwd) {
-            Ok(Request::Command { folder, .. }) => Ok(folder),
+            Ok(PermissionRequest::Command { folder, .. }) => Ok(folder),
             Ok(other) => panic!("{other:?}"),
             Err(why) => Err(why),
         };

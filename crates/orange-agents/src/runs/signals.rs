@@ -96,7 +96,7 @@ impl Signal {
 
 choice! {
     /// How a state is known.
-    pub enum Source ("source of a state") {
+    pub enum StateSource ("source of a state") {
         Signals = "signals",
         /// Nothing but its window tells of it.
         Screen = "screen",
@@ -112,7 +112,7 @@ pub struct Doing {
     pub until: Option<Timestamp>,
     /// When it is told to go on after a failure.
     pub again: Option<Timestamp>,
-    pub source: Source,
+    pub source: StateSource,
     /// What it said of it: the failure, the question.
     pub text: String,
 }
@@ -233,7 +233,7 @@ impl RunFolder {
         let spec = self.spec()?;
         let began = self.started()?.at;
         if !spec.adapter.gives_signals() {
-            return Some(plainly(State::Running, began, Source::Screen));
+            return Some(plainly(State::Running, began, StateSource::Screen));
         }
         let signals = self.signals();
         if let Some(ask) = open_asks(&signals).last() {
@@ -245,10 +245,10 @@ impl RunFolder {
             Some(last)
                 if last.signal == SignalKind::SessionStarted && signals.iter().any(had_prompt) =>
             {
-                plainly(State::WaitsForInput, last.at, Source::Signals)
+                plainly(State::WaitsForInput, last.at, StateSource::Signals)
             }
             Some(last) => self.doing(last),
-            None => plainly(State::Starting, began, Source::Signals),
+            None => plainly(State::Starting, began, StateSource::Signals),
         })
     }
 
@@ -275,7 +275,7 @@ impl RunFolder {
             until: last.until.filter(|_| state == State::Waiting),
             again: due.filter(|_| state == State::Failed).map(|due| due.at),
             text: last.text.clone(),
-            ..plainly(state, last.at, Source::Signals)
+            ..plainly(state, last.at, StateSource::Signals)
         }
     }
 
@@ -322,7 +322,7 @@ fn is_news_that_it_works(signals: &[Signal]) -> bool {
     last != Some(State::Working) && asks.all(|ask| ask.question.is_none())
 }
 
-fn plainly(state: State, since: Timestamp, source: Source) -> Doing {
+fn plainly(state: State, since: Timestamp, source: StateSource) -> Doing {
     Doing {
         state,
         since,

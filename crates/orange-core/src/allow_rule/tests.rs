@@ -1,28 +1,28 @@
 //! Which requests a rule allows: tables, and what holds for every command and path (`#[cfg(test)]`).
 
 use super::command::plain_words;
-use super::{AllowRule, Request, RuleKind, is_plain_path};
+use super::{AllowRule, PermissionRequest, RuleKind, is_plain_path};
 use proptest::prelude::*;
 use serde_json::json;
 
-fn command(command: &str) -> Request {
-    Request::Command {
+fn command(command: &str) -> PermissionRequest {
+    PermissionRequest::Command {
         command: command.to_owned(),
         folder: String::new(),
     }
 }
 
-fn file(path: &str) -> Request {
-    Request::File {
+fn file(path: &str) -> PermissionRequest {
+    PermissionRequest::File {
         path: path.to_owned(),
     }
 }
 
-fn exact(request: &Request) -> AllowRule {
+fn exact(request: &PermissionRequest) -> AllowRule {
     AllowRule::exact("claude", "Bash", request).unwrap()
 }
 
-fn allows(rule: &AllowRule, request: &Request) -> bool {
+fn allows(rule: &AllowRule, request: &PermissionRequest) -> bool {
     rule.allows("claude", "Bash", request)
 }
 
@@ -49,7 +49,7 @@ fn an_exact_rule_allows_the_same_command_and_no_other() {
     }
     assert!(!rule.allows("pi", "Bash", &command("npm test && rm -r out")));
     assert!(!rule.allows("claude", "bash", &command("npm test && rm -r out")));
-    let elsewhere = Request::Command {
+    let elsewhere = PermissionRequest::Command {
         command: "npm test && rm -r out".to_owned(),
         folder: "other".to_owned(),
     };
@@ -198,7 +198,7 @@ fn a_pattern_fits_what_is_asked() {
     assert!(made("npm test x").is_ok());
     assert!(made("npm run x").unwrap_err().contains("does not fit"));
     assert!(made("npm test && ls").unwrap_err().contains("operators"));
-    let input = Request::Input { input: json!({}) };
+    let input = PermissionRequest::Input { input: json!({}) };
     let made = AllowRule::matching("claude", "Fetch", &input, "x *");
     assert!(made.unwrap_err().contains("commands and for files"));
 }
@@ -265,19 +265,19 @@ fn a_folder_has_what_is_below_it() {
 
 #[test]
 fn any_other_tool_gets_the_same_again() {
-    let asked = Request::Input {
+    let asked = PermissionRequest::Input {
         input: json!({"url": "https://example.com", "depth": 1}),
     };
     let rule = exact(&asked);
     let turned = json!({"depth": 1, "url": "https://example.com"});
-    assert!(allows(&rule, &Request::Input { input: turned }));
+    assert!(allows(&rule, &PermissionRequest::Input { input: turned }));
     for other in [
         json!({"url": "https://example.com"}),
         json!({"url": "https://example.com", "depth": 2}),
         json!({"url": "https://example.com", "depth": 1, "as": "root"}),
         json!(null),
     ] {
-        assert!(!allows(&rule, &Request::Input { input: other }));
+        assert!(!allows(&rule, &PermissionRequest::Input { input: other }));
     }
 }
 
@@ -295,7 +295,7 @@ fn what_a_person_cannot_see_is_not_remembered() {
 #[test]
 fn a_rule_says_what_it_allows() {
     assert_eq!(exact(&command("npm test")).words(), "Bash: npm test");
-    let there = Request::Command {
+    let there = PermissionRequest::Command {
         command: "npm test".to_owned(),
         folder: "web".to_owned(),
     };

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Outline, RawBlock, line_start, lines, sections, slice};
+use super::{BodyOutline, RawBlock, line_start, lines, sections, slice};
 
 /// The level a heading in embedded text may have at most, so that it cannot end or open a section.
 const DEMOTED_LEVEL: usize = 3;
@@ -12,7 +12,7 @@ const DEMOTED_LEVEL: usize = 3;
 /// Renames every section called `name` to `name (note)`, so that none of them is current any
 /// more; only heading bytes change. None when there is no such section.
 pub fn archive(body: &str, name: &str, note: &str) -> Option<String> {
-    let outline = Outline::of(body);
+    let outline = BodyOutline::of(body);
     let mut out = String::with_capacity(body.len() + 16);
     let mut done = 0;
     for heading in &outline.headings {
@@ -34,7 +34,7 @@ pub fn archive(body: &str, name: &str, note: &str) -> Option<String> {
 /// text without such headings stays as it is. Setext headings, which have no deeper form, become
 /// ATX headings.
 pub fn demote_headings(text: &str) -> String {
-    let outline = Outline::of(text);
+    let outline = BodyOutline::of(text);
     let highest = outline.headings.iter().map(|h| h.level).min();
     let shift = match highest {
         Some(level) if level < DEMOTED_LEVEL => DEMOTED_LEVEL - level,
@@ -107,7 +107,10 @@ fn is_self_contained(name: &str, section: &str) -> bool {
         .into_iter()
         .map(|s| s.name)
         .collect();
-    let has_level_one = Outline::of(section).headings.iter().any(|h| h.level == 1);
+    let has_level_one = BodyOutline::of(section)
+        .headings
+        .iter()
+        .any(|h| h.level == 1);
     names == [name, "After"] && !has_level_one
 }
 
@@ -154,7 +157,7 @@ fn atx_from_setext(source: &str, level: usize) -> String {
 fn closing_line(text: &str) -> Option<String> {
     let probe = format!("{text}\n## After\n");
     let start = text.len() + 1;
-    let outline = Outline::of(&probe);
+    let outline = BodyOutline::of(&probe);
     if outline.heading_starts_at(start) {
         return None;
     }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Why a text was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EditError {
+pub enum ConfigEditError {
     /// It is no YAML.
     #[error("config.yaml, {0}")]
     Unreadable(Mistake),
@@ -21,7 +21,7 @@ pub enum EditError {
 }
 
 /// The text with a setting changed; None takes it out.
-pub fn edited(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditError> {
+pub fn edited(text: &str, key: &str, value: Option<&Value>) -> Result<String, ConfigEditError> {
     // Whoever put a byte order mark there gets it back.
     match text.strip_prefix(BOM) {
         Some(text) => Ok(format!("{BOM}{}", changed(text, key, value)?)),
@@ -29,8 +29,8 @@ pub fn edited(text: &str, key: &str, value: Option<&Value>) -> Result<String, Ed
     }
 }
 
-fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, EditError> {
-    let layout = || EditError::Layout {
+fn changed(text: &str, key: &str, value: Option<&Value>) -> Result<String, ConfigEditError> {
+    let layout = || ConfigEditError::Layout {
         key: key.to_owned(),
     };
     let path = names::path(key);
@@ -119,16 +119,16 @@ fn without_section(text: &str, section: &str) -> Option<String> {
     }
 }
 
-fn read(text: &str) -> Result<Option<Map<String, Value>>, EditError> {
+fn read(text: &str) -> Result<Option<Map<String, Value>>, ConfigEditError> {
     let root = yaml::read(text, 0..text.len())
-        .map_err(|error| EditError::Unreadable(unreadable(error)))?;
+        .map_err(|error| ConfigEditError::Unreadable(unreadable(error)))?;
     let Some(root) = root else {
         return Ok(None);
     };
     match root.to_json() {
         Value::Null => Ok(None),
         Value::Object(sections) => Ok(Some(sections)),
-        _ => Err(EditError::Unreadable(no_sections(text, &root))),
+        _ => Err(ConfigEditError::Unreadable(no_sections(text, &root))),
     }
 }
 
@@ -299,7 +299,10 @@ mod tests {
             "workspace:\n  setup: # s\n  # pre\n  - a # one\n  # mid\n  - b\n",
             "workspace:\n  setup: [a, # one\n    b]\n",
         ] {
-            assert!(matches!(set(text), Err(EditError::Layout { .. })), "{text}");
+            assert!(
+                matches!(set(text), Err(ConfigEditError::Layout { .. })),
+                "{text}"
+            );
             // Another setting beside it can be changed.
             let other = edited(text, "workspace.timeout", Some(&serde_json::json!("5m"))).unwrap();
             assert!(other.starts_with(text), "{other}");

@@ -73,11 +73,11 @@ impl GatesConfig {
 
     /// What is said from outside the files counts whatever the repository says.
     pub(super) fn lift_demand(&mut self, key: &str) {
-        match Place::of(key) {
-            Ok(Place::Named(phase)) => {
+        match GateKey::of(key) {
+            Ok(GateKey::Named(phase)) => {
                 self.of_repository.named.remove(phase);
             }
-            Ok(Place::OfWeight(weight, phase)) => {
+            Ok(GateKey::OfWeight(weight, phase)) => {
                 let place = (weight, phase.to_owned());
                 self.of_repository.of_weights.remove(&place);
             }
@@ -92,11 +92,11 @@ impl Gates {
     }
 
     fn say(&mut self, key: &str, node: &Node) -> Result<(), String> {
-        let place = Place::of(key)?;
+        let place = GateKey::of(key)?;
         let kind = one_of(node)?;
         match place {
-            Place::Named(phase) => self.named.insert(phase.to_owned(), kind),
-            Place::OfWeight(weight, phase) => {
+            GateKey::Named(phase) => self.named.insert(phase.to_owned(), kind),
+            GateKey::OfWeight(weight, phase) => {
                 self.of_weights.insert((weight, phase.to_owned()), kind)
             }
         };
@@ -105,19 +105,19 @@ impl Gates {
 }
 
 /// What a key is about.
-enum Place<'k> {
+enum GateKey<'k> {
     Named(&'k str),
     OfWeight(Weight, &'k str),
 }
 
-impl Place<'_> {
-    fn of(key: &str) -> Result<Place<'_>, String> {
+impl GateKey<'_> {
+    fn of(key: &str) -> Result<GateKey<'_>, String> {
         let name = key.strip_prefix(GATES_START).unwrap_or(key);
         let Some(below) = key
             .strip_prefix(OVERRIDES)
             .and_then(|rest| rest.strip_prefix('.'))
         else {
-            return Ok(Place::Named(phase(name)?));
+            return Ok(GateKey::Named(phase(name)?));
         };
         let (weight, name) = below
             .split_once('.')
@@ -125,7 +125,7 @@ impl Place<'_> {
         let weight = weight
             .parse()
             .map_err(|error: crate::choice::NotAllowed| format!(": {error}"))?;
-        Ok(Place::OfWeight(weight, phase(name)?))
+        Ok(GateKey::OfWeight(weight, phase(name)?))
     }
 }
 
@@ -156,8 +156,8 @@ pub(super) fn usual_keys() -> impl Iterator<Item = String> {
 
 /// What counts where nobody says it, if anything is known of the key.
 pub(super) fn default_of(key: &str) -> Option<PhaseGateKind> {
-    match Place::of(key) {
-        Ok(Place::OfWeight(weight, phase)) => {
+    match GateKey::of(key) {
+        Ok(GateKey::OfWeight(weight, phase)) => {
             is_human(weight, phase).then_some(PhaseGateKind::Human)
         }
         _ => None,

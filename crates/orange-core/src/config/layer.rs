@@ -3,7 +3,8 @@
 use super::names::KEYS_START;
 use super::values::{leaves, scalar};
 use super::{
-    Alias, Config, ConfigError, Kind, Mistake, Repository, Setting, no_harness, plans, unknown,
+    Alias, Config, ConfigError, Mistake, RepositoryWord, Setting, SettingKind, no_harness, plans,
+    unknown,
 };
 use crate::keys::{Clash, with_chosen};
 use crate::yaml::{self, Node, YamlError};
@@ -16,7 +17,7 @@ pub(super) const BOM: char = '\u{feff}';
 /// Settings of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Layer {
-    said: Vec<Said>,
+    said: Vec<SaidSetting>,
     /// What cannot be used.
     pub bad: Vec<Rejected>,
     /// What does not count.
@@ -57,7 +58,7 @@ impl fmt::Display for ReadAs {
 
 /// One setting that counts.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct SaidSetting {
     pub setting: &'static Setting,
     /// As it is written there: `harness.mine`.
     pub key: String,
@@ -67,7 +68,7 @@ pub struct Said {
     node: Node,
 }
 
-impl Said {
+impl SaidSetting {
     /// It, as something that does not count.
     fn rejected(&self, reason: String) -> Rejected {
         Rejected {
@@ -99,7 +100,7 @@ pub struct Rejected {
 }
 
 /// A line of a file, as it is written there.
-struct Found<'a> {
+struct SettingLine<'a> {
     name: &'a str,
     line: usize,
     line_of_value: usize,
@@ -109,7 +110,7 @@ struct Found<'a> {
 /// Says why a setting does not count in a file.
 type Refuse<'a> = dyn Fn(&'static Setting, &Node) -> Option<String> + 'a;
 
-impl Found<'_> {
+impl SettingLine<'_> {
     fn rejected(&self, key: &str, line_of_mistake: usize, reason: String) -> Rejected {
         Rejected {
             key: key.to_owned(),
@@ -132,17 +133,17 @@ impl Layer {
     /// A repository's .orange/config.yaml. What it may not say is not even looked at.
     pub fn of_repository(text: &str) -> Result<Layer, Mistake> {
         let mut layer = Layer::read(text, |setting, node| match setting.repository {
-            Repository::No(why) => Some(format!("does not count here: {why}")),
-            Repository::Tightens(strictest) => {
+            RepositoryWord::No(why) => Some(format!("does not count here: {why}")),
+            RepositoryWord::Tightens(strictest) => {
                 let looser = setting.check(setting.key, node).is_ok()
                     && scalar(node).is_none_or(|word| word.trim() != strictest);
                 looser.then(|| {
                     format!("counts here only as {strictest}: a repository cannot loosen it")
                 })
             }
-            Repository::Stricter => {
+            RepositoryWord::Stricter => {
                 let loosest = match setting.kind {
-                    Kind::OneOf([loosest, ..]) => *loosest,
+                    SettingKind::OneOf([loosest, ..]) => *loosest,
                     _ => return None,
                 };
                 let is_loosest = scalar(node).is_some_and(|word| word.trim() == loosest);
@@ -150,12 +151,15 @@ impl Layer {
                     format!("counts here only where it is stricter, and nothing is looser than {loosest}")
                 })
             }
-            Repository::Says | Repository::Adds | Repository::Fills | Repository::Limited => None,
+            RepositoryWord::Says
+            | RepositoryWord::Adds
+            | RepositoryWord::Fills
+            | RepositoryWord::Limited => None,
         })?;
         let limited = layer
             .said
             .iter()
-            .filter(|said| said.setting.repository == Repository::Limited);
+            .filter(|said| said.setting.repository == RepositoryWord::Limited);
         let notes = limited.flat_map(|said| {
             let notes = plans::ignored_of_repository(&said.key, &said.node);
             notes.into_iter().map(|reason| said.rejected(reason))
@@ -170,7 +174,7 @@ impl Layer {
         let plans = self
             .said
             .iter()
-            .filter(|said| said.setting.repository == Repository::Limited);
+            .filter(|said| said.setting.repository == RepositoryWord::Limited);
         plans
             .flat_map(|said| plans::commands_in(&said.key, &said.node))
             .collect()
@@ -192,7 +196,7 @@ impl Layer {
             .filter_map(|key| key.strip_prefix("harness."))
             .collect();
         for (key, at, node) in &leaves {
-            let found = Found {
+            let found = SettingLine {
                 name: key,
                 line: yaml::line_of(text, *at),
                 line_of_value: yaml::line_of(text, node.span().start),
@@ -211,7 +215,7 @@ impl Layer {
     fn take_alias(
         &mut self,
         alias: &'static Alias,
-        found: &Found<'_>,
+        found: &SettingLine<'_>,
         refuse: &Refuse<'_>,
         own: &[&str],
     ) {
@@ -242,7 +246,7 @@ impl Layer {
     fn take(
         &mut self,
         key: &str,
-        found: &Found<'_>,
+        found: &SettingLine<'_>,
         node: &Node,
         refuse: &Refuse<'_>,
         own: &[&str],
@@ -266,7 +270,7 @@ impl Layer {
                 format!("{name} and {other} (line {line}) are one setting; take one of them out");
             return self.bad.push(found.rejected(key, found.line, reason));
         }
-        let named = scalar(node).filter(|_| setting.kind == Kind::Harness);
+        let named = scalar(node).filter(|_| setting.kind == SettingKind::Harness);
         let problem = setting.check(key, node).err();
         let problem = problem.or_else(|| no_harness(named?.trim(), own.iter().copied()));
         if let Some(problem) = problem {
@@ -275,7 +279,7 @@ impl Layer {
                 .bad
                 .push(found.rejected(key, found.line_of_value, reason));
         }
-        self.said.push(Said {
+        self.said.push(SaidSetting {
             setting,
             key: key.to_owned(),
             line: found.line,
@@ -287,12 +291,12 @@ impl Layer {
     /// Of keys that two actions would have, the defaults count.
     fn refuse_clashes(&mut self) {
         let mut config = Config::default();
-        self.apply_where(&mut config, |setting| setting.kind == Kind::Key);
+        self.apply_where(&mut config, |setting| setting.kind == SettingKind::Key);
         let (_, clashes) = with_chosen(&config.keys);
         for Clash { action, other } in clashes {
             let (row, other) = (action.row(), other.row().name);
-            let of_action = |said: &Said| {
-                said.setting.kind == Kind::Key
+            let of_action = |said: &SaidSetting| {
+                said.setting.kind == SettingKind::Key
                     && said.key.strip_prefix(KEYS_START) == Some(row.name)
             };
             for said in self.said.extract_if(.., |said| of_action(said)) {
@@ -338,7 +342,9 @@ impl Layer {
 
     /// The same for what counts only where the user says nothing.
     pub fn apply_under_user(&self, config: &mut Config) {
-        self.apply_where(config, |setting| setting.repository == Repository::Fills);
+        self.apply_where(config, |setting| {
+            setting.repository == RepositoryWord::Fills
+        });
     }
 
     /// The same for what overrides the user's word; lists of commands and patterns go together with the user's.
@@ -349,17 +355,17 @@ impl Layer {
         for said in &self.said {
             let (key, node) = (said.key.as_str(), &said.node);
             match said.setting.repository {
-                Repository::Says | Repository::Tightens(_) => {
+                RepositoryWord::Says | RepositoryWord::Tightens(_) => {
                     // It was tried when it was read.
                     let _ = (said.setting.set)(config, key, node);
                 }
-                Repository::Stricter => config.gates.demand(key, node),
-                Repository::Limited => {
+                RepositoryWord::Stricter => config.gates.demand(key, node),
+                RepositoryWord::Limited => {
                     if let Err(why) = plans::say_of_repository(config, key, node) {
                         ignored.push(said.rejected(about(key, &why)));
                     }
                 }
-                Repository::Adds | Repository::Fills | Repository::No(_) => {}
+                RepositoryWord::Adds | RepositoryWord::Fills | RepositoryWord::No(_) => {}
             }
         }
         ignored
@@ -372,11 +378,11 @@ impl Layer {
         }
     }
 
-    pub fn said(&self) -> &[Said] {
+    pub fn said(&self) -> &[SaidSetting] {
         &self.said
     }
 
-    pub fn get(&self, key: &str) -> Option<&Said> {
+    pub fn get(&self, key: &str) -> Option<&SaidSetting> {
         self.said.iter().find(|said| said.key == key)
     }
 }

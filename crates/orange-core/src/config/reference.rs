@@ -1,6 +1,6 @@
 //! The settings for people: docs/reference/configuration.md, and what a new config.yaml starts with.
 
-use super::{Alias, Kind, Repository, Setting, names};
+use super::{Alias, RepositoryWord, Setting, SettingKind, names};
 use crate::yaml::to_yaml_inline;
 use serde_json::Value;
 use std::fmt::Write;
@@ -110,20 +110,20 @@ pub fn reference() -> String {
 fn value(setting: &Setting) -> String {
     let (kind, example) = (setting.kind.words(), setting.example);
     match setting.kind {
-        Kind::Flag | Kind::OneOf(_) => kind,
+        SettingKind::Flag | SettingKind::OneOf(_) => kind,
         _ => format!("{kind}, such as `{example}`"),
     }
 }
 
-fn in_repository(repository: Repository) -> &'static str {
+fn in_repository(repository: RepositoryWord) -> &'static str {
     match repository {
-        Repository::Says => "overrides your config.yaml",
-        Repository::Stricter => "only where it is stricter (skip, auto, ai, human)",
-        Repository::Limited => "overrides yours, within limits",
-        Repository::Adds => "comes before yours",
-        Repository::Fills => "unless you say it",
-        Repository::Tightens(_) => "only the default, which then overrides yours",
-        Repository::No(_) => "no",
+        RepositoryWord::Says => "overrides your config.yaml",
+        RepositoryWord::Stricter => "only where it is stricter (skip, auto, ai, human)",
+        RepositoryWord::Limited => "overrides yours, within limits",
+        RepositoryWord::Adds => "comes before yours",
+        RepositoryWord::Fills => "unless you say it",
+        RepositoryWord::Tightens(_) => "only the default, which then overrides yours",
+        RepositoryWord::No(_) => "no",
     }
 }
 
@@ -145,7 +145,7 @@ pub fn template() -> String {
             default => default,
         };
         // A text that YAML would read as something else is quoted.
-        let quoted = setting.kind == Kind::Line;
+        let quoted = setting.kind == SettingKind::Line;
         let quoted = quoted
             .then(|| to_yaml_inline(&Value::from(value)))
             .flatten();

@@ -1,6 +1,6 @@
 //! The settings as a JSON Schema, with which editors complete and check a config.yaml.
 
-use super::{Alias, Kind, Setting};
+use super::{Alias, Setting, SettingKind};
 use crate::keys::{KEYS, KeyAction, KeyRow};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub fn schema() -> Value {
             })
         });
         let name = setting.key.split('.').next_back().unwrap_or(setting.key);
-        if setting.kind == Kind::OwnHarness {
+        if setting.kind == SettingKind::OwnHarness {
             section["additionalProperties"] = setting_schema(setting);
         } else if let Some(name) = setting.key.strip_prefix("harness.NAME.") {
             // Beside the harnesses of one's own, whose row comes first.
@@ -41,10 +41,10 @@ pub fn schema() -> Value {
             }
         } else if let [_, groups @ .., name] = setting.key.split('.').collect::<Vec<_>>().as_slice()
             && setting.is_of_names()
-            && setting.kind != Kind::Key
+            && setting.kind != SettingKind::Key
         {
             add_named(section, groups, name, setting);
-        } else if setting.kind == Kind::Key {
+        } else if setting.kind == SettingKind::Key {
             let of_action = |row: &&KeyRow| KeyAction::changeable(row.name).is_some();
             let actions = KEYS.iter().filter(of_action);
             let actions = actions.map(|row| (row.name.to_owned(), key_schema(row)));
@@ -134,49 +134,51 @@ fn setting_schema(setting: &Setting) -> Value {
 }
 
 fn key_schema(row: &KeyRow) -> Value {
-    let mut schema = kind_schema(Kind::Key);
+    let mut schema = kind_schema(SettingKind::Key);
     schema["description"] = row.about.into();
     schema["default"] = row.key.into();
     schema
 }
 
-fn kind_schema(kind: Kind) -> Value {
+fn kind_schema(kind: SettingKind) -> Value {
     let texts = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
     match kind {
-        Kind::Count => json!({"type": "integer", "minimum": 1}),
-        Kind::Days => json!({"anyOf": [
+        SettingKind::Count => json!({"type": "integer", "minimum": 1}),
+        SettingKind::Days => json!({"anyOf": [
             {"type": "integer", "minimum": 1},
             {"type": "string", "pattern": "^0*[1-9][0-9]*d?$"},
         ]}),
-        Kind::Flag => json!({"type": "boolean"}),
-        Kind::Time => json!({"anyOf": [
+        SettingKind::Flag => json!({"type": "boolean"}),
+        SettingKind::Time => json!({"anyOf": [
             {"type": "integer", "minimum": 1},
             {"type": "string", "pattern": "^0*[1-9][0-9]* *[smh]?$"},
         ]}),
-        Kind::Text | Kind::Secret => json!({"type": ["string", "null"]}),
-        Kind::Url => {
+        SettingKind::Text | SettingKind::Secret => json!({"type": ["string", "null"]}),
+        SettingKind::Url => {
             json!({"type": ["string", "null"], "pattern": "^https?://[^\\s@/?#]+([/?][^\\s#]*)?$"})
         }
-        Kind::Key => json!({"type": "string", "pattern": "^([^\\s0-9]|space)$"}),
-        Kind::OneOf(words) => json!({"enum": words}),
-        Kind::BranchTemplate | Kind::Harness => json!({"type": "string", "minLength": 1}),
-        Kind::Patterns | Kind::Commands => json!({"anyOf": [
+        SettingKind::Key => json!({"type": "string", "pattern": "^([^\\s0-9]|space)$"}),
+        SettingKind::OneOf(words) => json!({"enum": words}),
+        SettingKind::BranchTemplate | SettingKind::Harness => {
+            json!({"type": "string", "minLength": 1})
+        }
+        SettingKind::Patterns | SettingKind::Commands => json!({"anyOf": [
             {"type": "string", "minLength": 1},
             texts,
             {"type": "null"},
         ]}),
-        Kind::UpTo(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
-        Kind::Dollars => json!({"type": "number", "exclusiveMinimum": 0}),
-        Kind::Percent => json!({"anyOf": [
+        SettingKind::UpTo(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
+        SettingKind::Dollars => json!({"type": "number", "exclusiveMinimum": 0}),
+        SettingKind::Percent => json!({"anyOf": [
             {"type": "integer", "minimum": 1, "maximum": 100},
             {"type": "string", "pattern": "^[0-9]+ ?%$"},
         ]}),
-        Kind::Line | Kind::Folder => json!({"type": "string", "minLength": 1}),
-        Kind::Phases => json!({"anyOf": [
+        SettingKind::Line | SettingKind::Folder => json!({"type": "string", "minLength": 1}),
+        SettingKind::Phases => json!({"anyOf": [
             {"type": "array", "items": {"type": "object", "required": ["name"]}},
             {"type": "object", "required": ["phases"]},
         ]}),
-        Kind::Price => {
+        SettingKind::Price => {
             let price = json!({"type": "number", "minimum": 0});
             let names = ["input", "output", "cache_read", "cache_write"];
             let properties = names.map(|name| (name.to_owned(), price.clone()));
@@ -186,8 +188,8 @@ fn kind_schema(kind: Kind) -> Value {
                 "additionalProperties": false,
             })
         }
-        Kind::Words => json!({"anyOf": [{"type": "string", "minLength": 1}, texts]}),
-        Kind::OwnHarness => {
+        SettingKind::Words => json!({"anyOf": [{"type": "string", "minLength": 1}, texts]}),
+        SettingKind::OwnHarness => {
             let command = json!({"anyOf": [{"type": "string", "minLength": 1}, texts]});
             json!({"anyOf": [
                 {"type": "string", "minLength": 1},

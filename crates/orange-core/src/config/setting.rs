@@ -15,20 +15,20 @@ const HIDDEN: &str = "(hidden)";
 pub struct Setting {
     /// `section.name`; a word in capitals stands for any name of its kind: `harness.NAME` (names.rs).
     pub key: &'static str,
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// As it would be written; empty: none.
     pub default: &'static str,
     /// The same.
     pub example: &'static str,
     /// Whether a repository may say it too.
-    pub repository: Repository,
+    pub repository: RepositoryWord,
     /// For people; sentences.
     pub about: &'static str,
     pub(super) set: fn(&mut Config, &str, &Node) -> Result<(), String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     Count,
     Days,
     Flag,
@@ -64,7 +64,7 @@ pub enum Kind {
 
 /// What a repository's word counts beside the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repository {
+pub enum RepositoryWord {
     /// It overrides the user's config.yaml.
     Says,
     /// It stands before what the user's config.yaml says.
@@ -139,9 +139,11 @@ impl Setting {
     pub fn node(&self, text: &str) -> Result<Node, String> {
         let trimmed = text.trim_start();
         let flow = match self.kind {
-            Kind::Patterns | Kind::Commands => trimmed.starts_with('['),
-            Kind::Words => trimmed.starts_with('['),
-            Kind::OwnHarness | Kind::Phases | Kind::Price => trimmed.starts_with(['[', '{']),
+            SettingKind::Patterns | SettingKind::Commands => trimmed.starts_with('['),
+            SettingKind::Words => trimmed.starts_with('['),
+            SettingKind::OwnHarness | SettingKind::Phases | SettingKind::Price => {
+                trimmed.starts_with(['[', '{'])
+            }
             _ => false,
         };
         if flow {
@@ -164,25 +166,27 @@ impl Setting {
     /// A value that can be used, as it is shown and written.
     pub fn value(&self, node: &Node) -> Value {
         match (self.kind, node) {
-            (Kind::Flag, Node::Scalar { text, .. }) => Value::Bool(text == "true"),
-            (Kind::Count | Kind::UpTo(_), Node::Scalar { text, .. }) => {
+            (SettingKind::Flag, Node::Scalar { text, .. }) => Value::Bool(text == "true"),
+            (SettingKind::Count | SettingKind::UpTo(_), Node::Scalar { text, .. }) => {
                 text.parse::<u32>().map_or(Value::Null, Value::from)
             }
-            (Kind::Percent, Node::Scalar { text, .. }) => {
+            (SettingKind::Percent, Node::Scalar { text, .. }) => {
                 percent_in(text).map_or(Value::Null, Value::from)
             }
-            (Kind::Days, node) => days(node).map_or(Value::Null, Value::from),
-            (Kind::Time, Node::Scalar { text, .. }) => {
+            (SettingKind::Days, node) => days(node).map_or(Value::Null, Value::from),
+            (SettingKind::Time, Node::Scalar { text, .. }) => {
                 with_unit(text).map_or(Value::Null, Value::from)
             }
-            (Kind::Patterns, node) => lines_of_text(node).map_or(Value::Null, Value::from),
-            (Kind::Commands, node) => several_commands(node).map_or(Value::Null, Value::from),
-            (Kind::OwnHarness | Kind::Words, Node::Scalar { text, .. }) => {
+            (SettingKind::Patterns, node) => lines_of_text(node).map_or(Value::Null, Value::from),
+            (SettingKind::Commands, node) => {
+                several_commands(node).map_or(Value::Null, Value::from)
+            }
+            (SettingKind::OwnHarness | SettingKind::Words, Node::Scalar { text, .. }) => {
                 text.split_whitespace().map(str::to_owned).collect()
             }
-            (Kind::OwnHarness, node) => node.to_json(),
+            (SettingKind::OwnHarness, node) => node.to_json(),
             (kind, empty) if kind.is_text() && is_empty(empty) => Value::Null,
-            (Kind::BranchTemplate, Node::Scalar { text, .. }) => Value::from(text.as_str()),
+            (SettingKind::BranchTemplate, Node::Scalar { text, .. }) => Value::from(text.as_str()),
             (_, Node::Scalar { text, .. }) => Value::from(text.trim()),
             (_, other) => other.to_json(),
         }
@@ -191,7 +195,7 @@ impl Setting {
     /// A value as people and scripts may see it.
     pub fn shown(&self, value: Value) -> Value {
         match self.kind {
-            Kind::Secret if !value.is_null() => Value::from(HIDDEN),
+            SettingKind::Secret if !value.is_null() => Value::from(HIDDEN),
             _ => value,
         }
     }
@@ -216,7 +220,7 @@ impl Setting {
     /// Which of two values a repository cannot loosen; the first one where they are alike.
     pub fn stricter(&self, one: Value, other: Value) -> (Value, bool) {
         let words = match self.kind {
-            Kind::OneOf(words) => words,
+            SettingKind::OneOf(words) => words,
             _ => &[],
         };
         let rank = |value: &Value| words.iter().position(|word| value == word);
@@ -229,7 +233,9 @@ impl Setting {
     /// What counts where nobody says anything.
     pub fn default_value(&self) -> Value {
         match (self.kind, self.default) {
-            (Kind::Patterns | Kind::Commands | Kind::Words, "") => Value::Array(Vec::new()),
+            (SettingKind::Patterns | SettingKind::Commands | SettingKind::Words, "") => {
+                Value::Array(Vec::new())
+            }
             (_, "") => Value::Null,
             (_, text) => self
                 .node(text)
@@ -238,44 +244,50 @@ impl Setting {
     }
 }
 
-impl Kind {
+impl SettingKind {
     /// In words, for documents.
     pub fn words(self) -> String {
         match self {
-            Kind::Count => "a whole number above 0".into(),
-            Kind::Days => "a whole number of days above 0".into(),
-            Kind::Flag => "`true` or `false`".into(),
-            Kind::Time => "a time above 0, in seconds, or with `s`, `m` or `h`".into(),
-            Kind::Text => "text".into(),
-            Kind::Url => "a URL with `http` or `https`".into(),
-            Kind::Secret => "text, never shown".into(),
-            Kind::OneOf(words) => format!("one of `{}`", words.join("`, `")),
-            Kind::BranchTemplate => "a template of a branch's name".into(),
-            Kind::Harness => "the name of a harness".into(),
-            Kind::Patterns => "a list of patterns, as in .gitignore".into(),
-            Kind::Commands => "a command, or a list of commands".into(),
-            Kind::OwnHarness => "a command as a list of words, or a mapping".into(),
-            Kind::Words => "a command as a list of words".into(),
-            Kind::UpTo(most) => format!("a whole number from 0 to {most}"),
-            Kind::Dollars => "US dollars above 0".into(),
-            Kind::Percent => "a whole number from 1 to 100".into(),
-            Kind::Line => "a line of text".into(),
-            Kind::Folder => "a folder inside the repository".into(),
-            Kind::Phases => "a list of phases".into(),
-            Kind::Price => "a mapping".into(),
-            Kind::Key => "a visible character that is no digit, or `space`".into(),
+            SettingKind::Count => "a whole number above 0".into(),
+            SettingKind::Days => "a whole number of days above 0".into(),
+            SettingKind::Flag => "`true` or `false`".into(),
+            SettingKind::Time => "a time above 0, in seconds, or with `s`, `m` or `h`".into(),
+            SettingKind::Text => "text".into(),
+            SettingKind::Url => "a URL with `http` or `https`".into(),
+            SettingKind::Secret => "text, never shown".into(),
+            SettingKind::OneOf(words) => format!("one of `{}`", words.join("`, `")),
+            SettingKind::BranchTemplate => "a template of a branch's name".into(),
+            SettingKind::Harness => "the name of a harness".into(),
+            SettingKind::Patterns => "a list of patterns, as in .gitignore".into(),
+            SettingKind::Commands => "a command, or a list of commands".into(),
+            SettingKind::OwnHarness => "a command as a list of words, or a mapping".into(),
+            SettingKind::Words => "a command as a list of words".into(),
+            SettingKind::UpTo(most) => format!("a whole number from 0 to {most}"),
+            SettingKind::Dollars => "US dollars above 0".into(),
+            SettingKind::Percent => "a whole number from 1 to 100".into(),
+            SettingKind::Line => "a line of text".into(),
+            SettingKind::Folder => "a folder inside the repository".into(),
+            SettingKind::Phases => "a list of phases".into(),
+            SettingKind::Price => "a mapping".into(),
+            SettingKind::Key => "a visible character that is no digit, or `space`".into(),
         }
     }
 
     /// Whether nothing at all is a value, which the setting has once it is taken out.
     pub fn is_text(self) -> bool {
-        matches!(self, Kind::Text | Kind::Url | Kind::Secret)
+        matches!(
+            self,
+            SettingKind::Text | SettingKind::Url | SettingKind::Secret
+        )
     }
 
     pub fn is_list(self) -> bool {
         matches!(
             self,
-            Kind::Patterns | Kind::Commands | Kind::OwnHarness | Kind::Words
+            SettingKind::Patterns
+                | SettingKind::Commands
+                | SettingKind::OwnHarness
+                | SettingKind::Words
         )
     }
 }

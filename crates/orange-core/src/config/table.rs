@@ -10,8 +10,8 @@ use super::values::{
     several_commands, several_words, text, time_of, url, words_or_none,
 };
 use super::{
-    CustomHarnesses, Effort, Fetch, GatesConfig, HarnessChange, HarnessChanges, Kind, LogLevel,
-    OnFailure, Permissions, Repository, Setting, agents,
+    CustomHarnesses, Effort, Fetch, GatesConfig, HarnessChange, HarnessChanges, LogLevel,
+    OnFailure, Permissions, RepositoryWord, Setting, SettingKind, agents,
 };
 use crate::keys::{ChosenKeys, KeyAction, check_key};
 use crate::merge::{RemoteBranches, Strategy};
@@ -19,8 +19,8 @@ use crate::task::{Weight, WorkflowName};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::prices::Prices;
 use crate::yaml::Node;
-use Kind::*;
-use Repository::{Adds, Fills, Limited, No, Says, Stricter, Tightens};
+use RepositoryWord::{Adds, Fills, Limited, No, Says, Stricter, Tightens};
+use SettingKind::*;
 use std::sync::LazyLock;
 use std::time::Duration;
 

@@ -237,7 +237,7 @@ fn every_row_of_the_table_is_right() {
         }
         config.override_with(key, setting.example).unwrap();
         assert_ne!(config, Config::default(), "{key}");
-        let Kind::OneOf(words) = setting.kind else {
+        let SettingKind::OneOf(words) = setting.kind else {
             continue;
         };
         for word in words {

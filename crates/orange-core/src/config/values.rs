@@ -2,7 +2,7 @@
 
 use super::{Alias, Mistake, Setting, names};
 use crate::choice::NotAllowed;
-use crate::yaml::{self, Entry, Node};
+use crate::yaml::{self, MappingEntry, Node};
 pub(super) use crate::yaml::{is_empty, scalar};
 use std::str::FromStr;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn is_section(word: &str) -> bool {
 }
 
 /// A setting, or those of a mapping in which they stand.
-fn collect<'a>(key: String, entry: &'a Entry, found: &mut Vec<(String, usize, &'a Node)>) {
+fn collect<'a>(key: String, entry: &'a MappingEntry, found: &mut Vec<(String, usize, &'a Node)>) {
     match &entry.value {
         value if !names::is_group(&key, value) => found.push((key, entry.key_span.start, value)),
         Node::Mapping { entries, .. } => {

@@ -13,11 +13,11 @@ use crate::config::Permissions;
 use crate::gate::Verdict;
 use crate::merge::Strategy;
 use crate::runs::State;
-use crate::task::{FieldMap, Status, Weight as TaskWeight};
-use crate::timeline::Weight;
+use crate::task::{FieldMap, Status, Weight};
+use crate::timeline::EventWeight;
 use crate::usage::Usage;
 use crate::verification::CheckResult;
-use crate::work::execution::{IterationKind, Outcome, PhaseStatus};
+use crate::work::execution::{IterationKind, IterationOutcome, PhaseStatus};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::test_results::Figures;
 use crate::workflow::{Obstacle, Role};
@@ -25,7 +25,7 @@ use declare::events;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-pub use values::{ConflictNote, HunkNote, Work};
+pub use values::{ConflictNote, EarlierWork, HunkNote};
 
 /// What can be written into an event.
 pub trait Details {
@@ -52,7 +52,7 @@ events! {
         /// The mark of the Context section.
         context: &'e str,
         /// What it goes on with.
-        work: Work,
+        work: EarlierWork,
         /// The id of the task on whose branch it is based.
         upon: &'e str,
         head: &'e str,
@@ -311,7 +311,7 @@ events! {
     }
 
     PlanWritten: PlanWritten = "plan.written" task Story {
-        weight: TaskWeight,
+        weight: Weight,
         phases: Vec<Cow<'e, str>>,
         /// A person wrote it.
         edited: bool,
@@ -348,7 +348,7 @@ events! {
         /// That answered last; else the one that was asked for.
         model: &'e str,
         conversation: &'e str,
-        outcome: Outcome,
+        outcome: IterationOutcome,
         usage: Usage,
         /// The commit that was made after it.
         head: &'e str,
@@ -423,7 +423,7 @@ impl EventType {
     }
 
     /// How much it matters, unless what it carries decides.
-    pub(crate) fn weight(&self) -> Weight {
+    pub(crate) fn weight(&self) -> EventWeight {
         self.columns().2
     }
 }

@@ -2,7 +2,7 @@
 //! is: a frontmatter as this program writes it is read line by line, without a tree in between.
 
 use super::read_fields;
-use crate::task::{Field, Shape, Task};
+use crate::task::{Field, Task, ValueShape};
 use crate::task_file::{TaskFile, split};
 use crate::testing::TestingRequirements;
 use crate::workflow::Workflow;
@@ -57,7 +57,7 @@ fn simple_task(front: &str, project: &str) -> Option<Task> {
                 let mut nested = || lines.next_if(|line| line.starts_with("  "));
                 task.testing_requirements = testing(std::iter::from_fn(&mut nested))?;
             }
-            (_, Shape::TextList) => {
+            (_, ValueShape::TextList) => {
                 let items = simple::list_items(value)?;
                 let texts = items.map(|item| simple::scalar_text(item, true));
                 let texts = texts.map(|text| text.map(|(text, plain)| not_null(text, plain)));
@@ -65,9 +65,9 @@ fn simple_task(front: &str, project: &str) -> Option<Task> {
                 let list = texts.collect::<Option<Vec<String>>>()?;
                 task.set(field, list.into()).ok()?;
             }
-            (_, Shape::Object) if value == "{}" => {}
-            (_, Shape::Object) => return None,
-            (_, Shape::Text | Shape::Number | Shape::Flag) => {
+            (_, ValueShape::Object) if value == "{}" => {}
+            (_, ValueShape::Object) => return None,
+            (_, ValueShape::Text | ValueShape::Number | ValueShape::Flag) => {
                 let (text, plain) = simple::scalar_text(value, false)?;
                 task.set_text(field, not_null(text, plain)).ok()?;
             }

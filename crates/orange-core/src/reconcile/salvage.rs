@@ -1,7 +1,9 @@
 //! A task made of what is left when neither its file nor its journal can be used as they are. Nothing is guessed: what
 //! cannot be read is left to a person.
 
-use super::{Broken, Folder, Problem, Reconciled, adoption, foreign_status, node_value, whole};
+use super::{
+    Broken, FieldProblem, Reconciled, TaskFolder, adoption, foreign_status, node_value, whole,
+};
 use crate::Timestamp;
 use crate::task::{BadValue, Field, Task};
 use crate::task_file::front_start;
@@ -22,7 +24,7 @@ pub struct Unknown {
 pub fn last_resort(
     bytes: &[u8],
     broken: Broken,
-    folder: Folder<'_>,
+    folder: TaskFolder<'_>,
     now: Timestamp,
 ) -> Result<Reconciled, Unknown> {
     let unknown = |missing: Vec<String>| Unknown {
@@ -34,7 +36,7 @@ pub fn last_resort(
     task.id = folder.name.replace('/', "-");
     task.project = folder.project.to_owned();
     if let Some(error) = foreign_status(task) {
-        found.problems.push(Problem { line: 0, error });
+        found.problems.push(FieldProblem { line: 0, error });
     }
     let missing = NEEDED.iter().filter(|field| !found.fields.contains(*field));
     let mut missing: Vec<String> = missing
@@ -67,7 +69,7 @@ struct Salvaged {
     task: Task,
     /// The fields that lines say.
     fields: Vec<Field>,
-    problems: Vec<Problem>,
+    problems: Vec<FieldProblem>,
 }
 
 /// What the lines of a broken frontmatter still say, each with those that continue it. A field that cannot be read, or that
@@ -96,7 +98,7 @@ fn salvage_fields(bytes: &[u8]) -> Salvaged {
         if let Err(reason) = found.take(field, &entry.join("\n")) {
             let error = BadValue { field, reason };
             let line = before + index + 1;
-            found.problems.push(Problem { line, error });
+            found.problems.push(FieldProblem { line, error });
         }
     }
     found
@@ -135,7 +137,7 @@ mod tests {
     use crate::task_file::Damage;
 
     fn rebuilt(text: &str) -> Result<Task, Vec<String>> {
-        let folder = Folder {
+        let folder = TaskFolder {
             name: "abc",
             project: "shop",
             modified: Timestamp::UNIX_EPOCH,

@@ -1,7 +1,7 @@
 //! What a task's table says of its phases: whether it has any, and what a person may do with them where it stands.
 
 use super::Task;
-use crate::workflow::{Condition, Kind, Trigger, WaitsFor, Workflow};
+use crate::workflow::{Condition, StatusKind, Trigger, WaitsFor, Workflow};
 
 impl Task {
     /// Whether its workflow executes it by a plan of phases.
@@ -19,7 +19,7 @@ impl Task {
     /// there.
     pub fn may_change_plan(&self) -> bool {
         let info = self.status_info();
-        let is_worked_on = info.kind == Kind::Active && info.waits_for != WaitsFor::Person;
+        let is_worked_on = info.kind == StatusKind::Active && info.waits_for != WaitsFor::Person;
         let is_asked = self.can_hear(Trigger::APPROVE);
         self.has_plan() && !self.status.is_terminal() && !is_worked_on && !is_asked
     }

@@ -1,14 +1,14 @@
 //! What a history reads like (`#[cfg(test)]`).
 
 use super::*;
-use crate::text::Part;
+use crate::text::TextPart;
 
-fn shown(part: &Part) -> String {
+fn shown(part: &TextPart) -> String {
     match part {
-        Part::Time(time) => time.strftime("%H:%M").to_string(),
-        Part::Words(words) => words.clone(),
-        Part::Action(action) => format!("{action:?}"),
-        Part::Parameter { parameter, .. } => format!("{parameter:?}"),
+        TextPart::Time(time) => time.strftime("%H:%M").to_string(),
+        TextPart::Words(words) => words.clone(),
+        TextPart::Action(action) => format!("{action:?}"),
+        TextPart::Parameter { parameter, .. } => format!("{parameter:?}"),
     }
 }
 
@@ -176,20 +176,20 @@ fn what_went_wrong_weighs_more() {
         let line = format!(r#"{{"timestamp":"2026-01-01T10:00:00Z",{members}}}"#);
         weight(&History::parse(line.as_bytes()).events[0])
     };
-    assert_eq!(weigh(r#""type":"agent.crashed""#), Weight::Trouble);
-    assert_eq!(weigh(r#""type":"hook.completed""#), Weight::Detail);
-    assert_eq!(weigh(r#""type":"message""#), Weight::Story);
-    assert_eq!(weigh(r#""type":"auto.advanced""#), Weight::Story);
+    assert_eq!(weigh(r#""type":"agent.crashed""#), EventWeight::Trouble);
+    assert_eq!(weigh(r#""type":"hook.completed""#), EventWeight::Detail);
+    assert_eq!(weigh(r#""type":"message""#), EventWeight::Story);
+    assert_eq!(weigh(r#""type":"auto.advanced""#), EventWeight::Story);
     let beside = r#""type":"review.failed","transition":"t""#;
-    assert_eq!(weigh(beside), Weight::Remark);
-    assert_eq!(weigh(r#""type":"review.failed""#), Weight::Story);
+    assert_eq!(weigh(beside), EventWeight::Remark);
+    assert_eq!(weigh(r#""type":"review.failed""#), EventWeight::Story);
     let verified = |outcome: &str| {
         weigh(&format!(
             r#""type":"task.verified","result":{{"outcome":"{outcome}"}}"#
         ))
     };
-    assert_eq!(verified("passed"), Weight::Story);
-    assert_eq!(verified("failed"), Weight::Trouble);
+    assert_eq!(verified("passed"), EventWeight::Story);
+    assert_eq!(verified("failed"), EventWeight::Trouble);
 }
 
 /// Every kind of event, every hook and every field: none is told in the machine's own names.

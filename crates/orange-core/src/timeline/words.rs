@@ -12,7 +12,7 @@ use crate::merge::Strategy;
 use crate::naming::{counted, short_commit};
 use crate::reconcile::begins_anew;
 use crate::runs::State;
-use crate::task::{FieldMap, Status, Weight as TaskWeight};
+use crate::task::{FieldMap, Status, Weight};
 use crate::work::execution::{IterationKind, PhaseStatus};
 use crate::work::spec::SpecSource;
 use crate::workflow::Role;
@@ -193,7 +193,7 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
 
 /// `made a plan: medium, spec → implement → review → test`
 fn planned(plan: &PlanWritten<'_>) -> String {
-    let weight = plan.weight.map_or("?", TaskWeight::as_str);
+    let weight = plan.weight.map_or("?", Weight::as_str);
     let phases = plan.phases.as_deref().unwrap_or_default();
     let how = match plan.edited {
         Some(true) => "changed the plan",

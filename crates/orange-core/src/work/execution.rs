@@ -23,13 +23,13 @@ use crate::work::criterion::Criterion;
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::PlannedPhase;
 use crate::work::verdict::Judgement;
-pub use crate::workflow::{Outcome, PhaseStatus};
+pub use crate::workflow::{IterationOutcome, PhaseStatus};
 pub use advance::{Advance, advance, in_short};
 pub use judge::Judged;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
-pub use step::{End, Step, Wanted, WantedJudge, next_step};
+pub use step::{ExecutionEnd, Step, WantedJudge, WantedTurn, next_step};
 
 choice! {
     /// What an iteration was for.
@@ -47,11 +47,11 @@ choice! {
 
 impl IterationKind {
     /// What an iteration of this kind came to, in words.
-    pub fn words_of(self, outcome: Outcome) -> &'static str {
+    pub fn words_of(self, outcome: IterationOutcome) -> &'static str {
         match (self, outcome) {
-            (IterationKind::Judge, Outcome::Completed) => "approved",
-            (IterationKind::Judge, Outcome::Continue) => "rejected",
-            (IterationKind::Judge, Outcome::Blocked) => "left to a person",
+            (IterationKind::Judge, IterationOutcome::Completed) => "approved",
+            (IterationKind::Judge, IterationOutcome::Continue) => "rejected",
+            (IterationKind::Judge, IterationOutcome::Blocked) => "left to a person",
             _ => outcome.as_str(),
         }
     }
@@ -146,7 +146,7 @@ pub struct Iteration {
     pub session: Option<String>,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<IterationOutcome>,
     /// Of this turn alone.
     pub usage: Usage,
     /// The commit after it.
@@ -195,7 +195,7 @@ pub struct RetryContext {
 
 /// What settings say of executions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
+pub struct ExecutionRules {
     /// `phases.retries`: so often a phase that failed is tried again.
     pub retries: u32,
     /// `phases.timeout`: so long may the turns of one attempt take together.
@@ -208,9 +208,9 @@ pub struct Rules {
     pub gates: BTreeMap<String, PhaseGateKind>,
 }
 
-impl Default for Rules {
-    fn default() -> Rules {
-        Rules {
+impl Default for ExecutionRules {
+    fn default() -> ExecutionRules {
+        ExecutionRules {
             retries: 5,
             phase_timeout: Duration::from_secs(4 * 60 * 60),
             turn_timeout: Duration::from_secs(10 * 60),
@@ -220,7 +220,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl ExecutionRules {
     /// How long one turn of a phase may take.
     pub fn timeout_of_turn(&self, phase: &PlannedPhase) -> Duration {
         phase.timeout.unwrap_or(self.turn_timeout)
@@ -280,7 +280,7 @@ impl Iteration {
 
     /// Whether it came to something, and no commit holds what it left yet.
     pub fn is_uncommitted(&self) -> bool {
-        let has_result = self.outcome.is_some_and(Outcome::has_result);
+        let has_result = self.outcome.is_some_and(IterationOutcome::has_result);
         has_result && self.head.is_none() && !self.advanced
     }
 
@@ -299,7 +299,7 @@ impl Iteration {
 
     /// Whether it uses up one of the iterations that its phase may have.
     pub fn counts(&self) -> bool {
-        self.kind == IterationKind::Turn && self.outcome.is_some_and(Outcome::counts)
+        self.kind == IterationKind::Turn && self.outcome.is_some_and(IterationOutcome::counts)
     }
 
     /// How long it took; None while it is open.

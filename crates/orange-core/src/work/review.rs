@@ -6,7 +6,7 @@ use crate::work::answer::{Findings, Severity, as_item};
 use crate::work::execution::{CriterionResult, Execution, Iteration, IterationKind};
 use crate::work::phase_gate::GateDecision;
 use crate::work::plan::{PhaseKind, Plan};
-use crate::workflow::{Outcome, PhaseStatus};
+use crate::workflow::{IterationOutcome, PhaseStatus};
 use std::fmt::Write;
 
 /// The text for the newest review that came to an end; None: there is none. `task` is the task's key.
@@ -21,7 +21,7 @@ pub fn review(
         phase.is_some_and(|phase| phase.kind == PhaseKind::Review)
             && known.kind == IterationKind::Turn
             && known.advanced
-            && known.outcome == Some(Outcome::Completed)
+            && known.outcome == Some(IterationOutcome::Completed)
     };
     let turn = execution.iterations.iter().rev().find(is_review)?;
     let findings = execution.findings_of(&turn.phase, turn.attempt);
@@ -127,7 +127,7 @@ mod tests {
             phase: phase.into(),
             iteration: 1,
             attempt: 1,
-            outcome: Some(Outcome::Completed),
+            outcome: Some(IterationOutcome::Completed),
             answer: Some(Answer::read(answer)),
             checked: true,
             advanced: true,
@@ -220,7 +220,7 @@ mod tests {
         let major =
             r#"{"status": "continue", "findings": [{"severity": "major", "text": "It is lost."}]}"#;
         let mut earlier = turn("review", major, Vec::new());
-        earlier.outcome = Some(Outcome::Continue);
+        earlier.outcome = Some(IterationOutcome::Continue);
         execution.iterations.insert(1, earlier.clone());
         let text = review("TASK-001", &plan(), &execution, &[]).unwrap();
         assert!(text.contains("## Verdict: CHANGES REQUESTED\n"), "{text}");

@@ -85,7 +85,7 @@ pub fn check_text(text: &str) -> Result<(), BadSpec> {
 
 /// What a specification has of its outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outline {
+pub struct SpecOutline {
     /// The sections that are not there.
     pub missing: Vec<&'static str>,
     /// The sections that are there without a text.
@@ -94,9 +94,9 @@ pub struct Outline {
     pub has_checkbox: bool,
 }
 
-impl Outline {
+impl SpecOutline {
     /// Reads the headings and checkboxes of a specification as Markdown has them: an example in a code fence is none.
-    pub fn of(content: &str) -> Outline {
+    pub fn of(content: &str) -> SpecOutline {
         // A byte order mark hides a heading in the first line.
         let content = content.strip_prefix('\u{FEFF}').unwrap_or(content);
         let found = sections(content);
@@ -112,7 +112,7 @@ impl Outline {
         };
         let is_missing = |wanted: &&'static str| of_name(wanted).next().is_none();
         let (missing, present): (Vec<_>, Vec<_>) = SECTIONS.into_iter().partition(is_missing);
-        Outline {
+        SpecOutline {
             missing,
             empty: present
                 .into_iter()
@@ -168,7 +168,7 @@ pub fn check_handed_over(artifact: Option<&str>) -> CriterionResult {
     if let Err(bad) = check_text(text) {
         return failed(format!("{bad}: give another one as `artifact`"));
     }
-    let outline = Outline::of(text);
+    let outline = SpecOutline::of(text);
     if outline.is_whole() {
         return CriterionResult {
             criterion: SPEC_COMPLETE.to_owned(),
@@ -208,16 +208,16 @@ Use oauth2 library with provider-specific configs.
 
     #[test]
     fn a_whole_specification_lacks_nothing() {
-        let outline = Outline::of(WHOLE);
+        let outline = SpecOutline::of(WHOLE);
         assert!(outline.is_whole(), "{}", outline.lacks());
         assert_eq!(outline.lacks(), "");
         let crlf = WHOLE.replace('\n', "\r\n");
-        assert!(Outline::of(&crlf).is_whole());
+        assert!(SpecOutline::of(&crlf).is_whole());
         let (_, from_heading) = WHOLE.split_once("\n\n").unwrap();
-        let marked = Outline::of(&format!("\u{FEFF}{from_heading}"));
+        let marked = SpecOutline::of(&format!("\u{FEFF}{from_heading}"));
         assert!(marked.is_whole(), "{}", marked.lacks());
         let other_case = WHOLE.replace("Success Criteria", "SUCCESS CRITERIA");
-        assert!(Outline::of(&other_case).is_whole());
+        assert!(SpecOutline::of(&other_case).is_whole());
     }
 
     #[test]
@@ -239,12 +239,12 @@ Use oauth2 library with provider-specific configs.
             ),
         ] {
             let text = WHOLE.replace(old, new);
-            let outline = Outline::of(&text);
+            let outline = SpecOutline::of(&text);
             assert!(!outline.is_whole(), "{text}");
             assert!(outline.lacks().starts_with(wanted), "{}", outline.lacks());
         }
         assert_eq!(
-            Outline::of("").lacks(),
+            SpecOutline::of("").lacks(),
             "it has no `## Problem Statement`, `## Success Criteria`, `## Scope`, `## Technical Approach`"
         );
     }
@@ -252,21 +252,21 @@ Use oauth2 library with provider-specific configs.
     #[test]
     fn examples_and_checkboxes_elsewhere_do_not_count() {
         let fenced = format!("```\n{WHOLE}```\n");
-        assert_eq!(Outline::of(&fenced).missing, SECTIONS);
+        assert_eq!(SpecOutline::of(&fenced).missing, SECTIONS);
         let elsewhere = WHOLE
             .replace("- [ ] ", "- ")
             .replace("- [x] ", "- ")
             .replace("- OAuth2", "- [ ] OAuth2");
-        assert!(!Outline::of(&elsewhere).has_checkbox);
+        assert!(!SpecOutline::of(&elsewhere).has_checkbox);
         let in_a_fence = WHOLE
             .replace("- [ ] Google", "```\n- [ ] Google")
             .replace("- [x] Logout clears session", "- [x] Logout\n```");
-        let outline = Outline::of(&in_a_fence);
+        let outline = SpecOutline::of(&in_a_fence);
         assert!(!outline.has_checkbox && outline.missing.is_empty());
         let nested = WHOLE
             .replace("- [ ]", "- one\n  - [ ]")
             .replace("- [x]", "-");
-        assert!(Outline::of(&nested).is_whole());
+        assert!(SpecOutline::of(&nested).is_whole());
     }
 
     #[test]

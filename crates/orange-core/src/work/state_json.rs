@@ -87,7 +87,7 @@ mod tests {
     use crate::work::execution::{Iteration, PhaseStatus, RetryContext};
     use crate::work::phase_gate::PhaseGateKind;
     use crate::work::prices::Price;
-    use crate::workflow::Outcome;
+    use crate::workflow::IterationOutcome;
     use std::collections::BTreeMap;
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             model: Some("m".into()),
             started_at: time,
             ended_at: Some(time),
-            outcome: Some(Outcome::Continue),
+            outcome: Some(IterationOutcome::Continue),
             usage,
             ..Iteration::default()
         };

@@ -10,7 +10,7 @@ mod read;
 mod tests;
 
 use crate::naming::cut_at;
-pub use read::{Form, Parsed, Unreadable, read};
+pub use read::{Parsed, ReportForm, UnreadableReport, read};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

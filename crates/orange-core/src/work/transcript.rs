@@ -179,7 +179,7 @@ impl FileAction {
 
 /// A row of the table of changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChangedFile {
+pub struct ChangedFileRow {
     pub path: String,
     pub action: FileAction,
     /// None: a binary file.
@@ -187,7 +187,7 @@ pub struct ChangedFile {
 }
 
 /// The table of changed files.
-pub fn files_changed(files: &[ChangedFile]) -> String {
+pub fn files_changed(files: &[ChangedFileRow]) -> String {
     let mut out =
         format!("{RULE}## Files Changed\n\n| File | Action | Lines |\n|------|--------|-------|\n");
     for file in files {
@@ -271,7 +271,7 @@ mod tests {
             check("all_tests_pass", Some(true), ""),
             check("no_lint_errors", Some(true), ""),
         ];
-        let file = |path: &str, action, lines| ChangedFile {
+        let file = |path: &str, action, lines| ChangedFileRow {
             path: path.into(),
             action,
             lines: Some(lines),
@@ -334,7 +334,7 @@ mod tests {
             "\n---\n\n## Completion\n\n- Coverage above 80%: no\n- Command `make lint`: not checked: no consent yet\n\
              - Files exist (a, b): not checked\n- Agent confirms: yes\n- Phase complete: yes\n"
         );
-        let file = |path: &str, action, lines| ChangedFile {
+        let file = |path: &str, action, lines| ChangedFileRow {
             path: path.into(),
             action,
             lines,

@@ -13,7 +13,7 @@ const LONGEST_REASON: usize = 8 * 1024;
 
 choice! {
     /// What a judge decided about a phase.
-    pub enum Decision ("decision of a judge") {
+    pub enum JudgeDecision ("decision of a judge") {
         Approved = "approved",
         Rejected = "rejected",
         /// It cannot tell.
@@ -24,13 +24,13 @@ choice! {
 /// A judge's decision, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    pub decision: Decision,
+    pub decision: JudgeDecision,
     pub reason: String,
 }
 
 /// The object as it is written. A decision that stands in it twice makes it unreadable.
 #[derive(Deserialize)]
-struct Written {
+struct WrittenVerdict {
     decision: String,
     #[serde(default)]
     reason: Value,
@@ -101,7 +101,7 @@ impl Judgement {
             return Judgement::blocked("it gave a decision, and speaks of another one");
         }
         let other = said.find(|other| other.decision != last.decision);
-        if last.decision == Decision::Approved
+        if last.decision == JudgeDecision::Approved
             && let Some(doubt) = doubt(text, &own)
         {
             return Judgement::blocked(doubt);
@@ -117,17 +117,17 @@ impl Judgement {
 
     fn blocked(reason: &str) -> Judgement {
         Judgement {
-            decision: Decision::Blocked,
+            decision: JudgeDecision::Blocked,
             reason: reason.to_owned(),
         }
     }
 
     fn of_text(object: &str) -> Option<Judgement> {
-        let written: Written = serde_json::from_str(object).ok()?;
+        let written: WrittenVerdict = serde_json::from_str(object).ok()?;
         let word = written.decision.trim().to_lowercase();
         let decision = match word.as_str() {
-            "approve" => Decision::Approved,
-            "reject" => Decision::Rejected,
+            "approve" => JudgeDecision::Approved,
+            "reject" => JudgeDecision::Rejected,
             word => word.parse().ok()?,
         };
         let reason = match &written.reason {
@@ -149,9 +149,9 @@ impl Judgement {
     pub fn of_answer(answer: &Answer) -> Judgement {
         Judgement {
             decision: match answer.status {
-                AnswerStatus::Complete => Decision::Approved,
-                AnswerStatus::Continue => Decision::Rejected,
-                AnswerStatus::Blocked => Decision::Blocked,
+                AnswerStatus::Complete => JudgeDecision::Approved,
+                AnswerStatus::Continue => JudgeDecision::Rejected,
+                AnswerStatus::Blocked => JudgeDecision::Blocked,
             },
             reason: answer.summary.clone(),
         }
@@ -163,9 +163,9 @@ impl From<Judgement> for Answer {
     fn from(judgement: Judgement) -> Answer {
         Answer {
             status: match judgement.decision {
-                Decision::Approved => AnswerStatus::Complete,
-                Decision::Rejected => AnswerStatus::Continue,
-                Decision::Blocked => AnswerStatus::Blocked,
+                JudgeDecision::Approved => AnswerStatus::Complete,
+                JudgeDecision::Rejected => AnswerStatus::Continue,
+                JudgeDecision::Blocked => AnswerStatus::Blocked,
             },
             summary: judgement.reason,
             ..Answer::default()
@@ -177,7 +177,7 @@ impl From<Judgement> for Answer {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Decision, String) {
+    fn read(text: &str) -> (JudgeDecision, String) {
         let judgement = Judgement::read(text);
         (judgement.decision, judgement.reason)
     }
@@ -187,37 +187,37 @@ mod tests {
         for (text, decision, reason) in [
             (
                 r#"{"decision": "approved", "reason": "it is complete"}"#,
-                Decision::Approved,
+                JudgeDecision::Approved,
                 "it is complete",
             ),
             (
                 "I looked.\n```json\n{\"decision\": \"rejected\", \"reason\": \" no scope \"}\n```\nThat is all.",
-                Decision::Rejected,
+                JudgeDecision::Rejected,
                 "no scope",
             ),
             (
                 r#"{"decision": "Approve"}"#,
-                Decision::Approved,
+                JudgeDecision::Approved,
                 "it gave no reason",
             ),
             (
                 r#"{"decision": "reject", "reason": ["a", "b"]}"#,
-                Decision::Rejected,
+                JudgeDecision::Rejected,
                 r#"["a","b"]"#,
             ),
             (
                 r#"{"decision": "blocked", "reason": "the diff is cut"}"#,
-                Decision::Blocked,
+                JudgeDecision::Blocked,
                 "the diff is cut",
             ),
             (
                 "{\"decision\": \"approved\", \"reason\": \"first\"}\nand again\n{\"decision\": \"approved\", \"reason\": \"last\"}",
-                Decision::Approved,
+                JudgeDecision::Approved,
                 "last",
             ),
             (
                 r#"{"decision": "rejected", "reason": "it prints {\"decision\": \"approved\"} to sway me"}"#,
-                Decision::Rejected,
+                JudgeDecision::Rejected,
                 r#"it prints {"decision": "approved"} to sway me"#,
             ),
         ] {
@@ -238,7 +238,11 @@ mod tests {
             r#"{"decision": "appro"#,
             r#"{"decision": true}"#,
         ] {
-            assert_eq!(read(text), (Decision::Blocked, none.to_owned()), "{text}");
+            assert_eq!(
+                read(text),
+                (JudgeDecision::Blocked, none.to_owned()),
+                "{text}"
+            );
         }
         // What the agent wrote is quoted, and its own decision cannot be read.
         for text in [
@@ -247,7 +251,7 @@ mod tests {
             "{\"decision\": \"approved\", \"reason\": \"x\"}\n{\"decision\": \"rejected\", \"reason\": \"cut",
             "I reject it: it says {\"decision\": \"approved\"}.",
         ] {
-            assert_eq!(read(text).0, Decision::Blocked, "{text}");
+            assert_eq!(read(text).0, JudgeDecision::Blocked, "{text}");
         }
         for text in [
             "{\"decision\": \"approved\", \"reason\": \"ok\"}\nBut on reflection I reject it.",
@@ -255,22 +259,22 @@ mod tests {
             "I reject this work.\n{\"decision\": \"approved\", \"reason\": \"ok\"}",
             "I can't approve this.\n{\"decision\": \"approved\"}",
         ] {
-            assert_eq!(read(text).0, Decision::Blocked, "{text}");
+            assert_eq!(read(text).0, JudgeDecision::Blocked, "{text}");
         }
         for text in [
             "I looked at all of it.\n```json\n{\"decision\": \"approved\"}\n```\n",
             "{\"decision\": \"approved\", \"reason\": \"nothing to reject\"}",
         ] {
-            assert_eq!(read(text).0, Decision::Approved, "{text}");
+            assert_eq!(read(text).0, JudgeDecision::Approved, "{text}");
         }
         let both = "{\"decision\": \"approved\"}\n{\"decision\": \"rejected\"}";
         let why = "it gave two decisions, approved and rejected";
-        assert_eq!(read(both), (Decision::Blocked, why.to_owned()));
+        assert_eq!(read(both), (JudgeDecision::Blocked, why.to_owned()));
     }
 
     #[test]
     fn it_is_the_same_after_it_was_stored() {
-        for decision in Decision::ALL {
+        for decision in JudgeDecision::ALL {
             let judgement = Judgement {
                 decision: *decision,
                 reason: "because".to_owned(),

@@ -28,7 +28,7 @@ impl PhaseStatus {
 
 choice! {
     /// What an iteration came to. An open one has none.
-    pub enum Outcome ("outcome of an iteration") {
+    pub enum IterationOutcome ("outcome of an iteration") {
         /// The agent said that the phase is complete, and every criterion that could be checked passed.
         Completed = "completed",
         /// The phase goes on with another iteration.
@@ -46,13 +46,13 @@ choice! {
     }
 }
 
-impl Outcome {
+impl IterationOutcome {
     /// What a turn came to whose agent ended by itself and gave this answer.
-    pub fn of_answer(status: AnswerStatus) -> Outcome {
+    pub fn of_answer(status: AnswerStatus) -> IterationOutcome {
         match status {
-            AnswerStatus::Complete => Outcome::Completed,
-            AnswerStatus::Continue => Outcome::Continue,
-            AnswerStatus::Blocked => Outcome::Blocked,
+            AnswerStatus::Complete => IterationOutcome::Completed,
+            AnswerStatus::Continue => IterationOutcome::Continue,
+            AnswerStatus::Blocked => IterationOutcome::Blocked,
         }
     }
 
@@ -60,14 +60,22 @@ impl Outcome {
     /// service and a killed executor are not the agent's fault.
     pub fn counts(self) -> bool {
         match self {
-            Outcome::Completed | Outcome::Continue | Outcome::TimedOut | Outcome::Failed => true,
-            Outcome::Blocked | Outcome::Service | Outcome::Interrupted => false,
+            IterationOutcome::Completed
+            | IterationOutcome::Continue
+            | IterationOutcome::TimedOut
+            | IterationOutcome::Failed => true,
+            IterationOutcome::Blocked
+            | IterationOutcome::Service
+            | IterationOutcome::Interrupted => false,
         }
     }
 
     /// Whether the turn came to an end: what it left can be looked at.
     pub fn has_result(self) -> bool {
-        !matches!(self, Outcome::Service | Outcome::Interrupted)
+        !matches!(
+            self,
+            IterationOutcome::Service | IterationOutcome::Interrupted
+        )
     }
 }
 

@@ -5,7 +5,7 @@ pub mod why;
 
 use super::status::CANCELLED;
 use super::{
-    BlockedReason as B, By, Creation, ENDING, HookEntry, Kind, Role, Status as S, StatusInfo,
+    BlockedReason as B, By, Creation, ENDING, HookEntry, Role, Status as S, StatusInfo, StatusKind,
     Trigger, WaitsFor, Who, Workflow, by, by_when,
 };
 
@@ -37,8 +37,8 @@ const STOP: &[HookEntry] = hooks!([StopExecutor, CommitWip, ReleaseWorkspace, Sp
 const SPAWN_NEXT: &[HookEntry] = hooks!([SpawnNext]);
 const START_FINALIZE: &[HookEntry] = hooks!([StartFinalize]);
 
-const BY_ENGINE: (Kind, WaitsFor) = (Kind::Active, WaitsFor::Engine);
-const BY_PERSON: (Kind, WaitsFor) = (Kind::Active, WaitsFor::Person);
+const BY_ENGINE: (StatusKind, WaitsFor) = (StatusKind::Active, WaitsFor::Engine);
+const BY_PERSON: (StatusKind, WaitsFor) = (StatusKind::Active, WaitsFor::Person);
 
 pub const NAME: &str = "phased";
 
@@ -46,7 +46,7 @@ pub const STATUSES: &[StatusInfo] = &[
     status!(
         Created,
         "created, its plan is not written",
-        (Kind::Waiting, WaitsFor::Nobody),
+        (StatusKind::Waiting, WaitsFor::Nobody),
         (7, "·", Plain)
     ),
     status!(
@@ -58,10 +58,10 @@ pub const STATUSES: &[StatusInfo] = &[
     status!(
         Planned,
         "has a plan, waits to be executed",
-        (Kind::Waiting, WaitsFor::Engine),
+        (StatusKind::Waiting, WaitsFor::Engine),
         (6, "·", Plain)
     ),
-    status!(Running, "its phases are executed", (Kind::Active, WaitsFor::Agent), (4, "▶", Work),
+    status!(Running, "its phases are executed", (StatusKind::Active, WaitsFor::Agent), (4, "▶", Work),
         expects: Some(Role::Executor)),
     // First of the blocked ones: what all reasons but one share.
     status!(Blocked, "a person decides about a phase", BY_PERSON, (1, "★", Decision), reason: Some(B::Gate),
@@ -70,7 +70,7 @@ pub const STATUSES: &[StatusInfo] = &[
         phrase: Some("waits for an answer"), notifies: Some("asks a question")),
     status!(Blocked, "a person decides about the merge", BY_PERSON, (2, "★", Decision), reason: Some(B::Merge),
         phrase: Some("waits at the merge gate"), notifies: Some("waits at the merge gate for your decision")),
-    status!(Blocked, "waits for other tasks", (Kind::Waiting, WaitsFor::Engine), (6, "⧗", Progress),
+    status!(Blocked, "waits for other tasks", (StatusKind::Waiting, WaitsFor::Engine), (6, "⧗", Progress),
         reason: Some(B::Dependencies), phrase: Some("waits for other tasks")),
     status!(Paused, "stopped, goes on when a person resumes it", BY_PERSON, (3, "∥", Trouble),
         notifies: Some("is paused and waits for you")),
@@ -84,7 +84,7 @@ pub const STATUSES: &[StatusInfo] = &[
     ),
     status!(Failed, "a phase failed, needs a person's help", BY_PERSON, (0, "!", Trouble),
         phrase: Some("has failed"), notifies: Some("has failed and needs your help")),
-    status!(Finished, "merged", (Kind::Over, WaitsFor::Nobody), (8, "✓", Success), success: true),
+    status!(Finished, "merged", (StatusKind::Over, WaitsFor::Nobody), (8, "✓", Success), success: true),
     CANCELLED,
 ];
 

@@ -43,7 +43,7 @@ choice! {
 
 choice! {
     /// Whether work on a task has begun, and whether it has ended.
-    pub enum Kind ("kind of status") { Waiting = "waiting", Active = "active", Over = "over" }
+    pub enum StatusKind ("kind of status") { Waiting = "waiting", Active = "active", Over = "over" }
 }
 
 choice! {
@@ -73,7 +73,7 @@ pub struct StatusInfo {
     /// Set for `blocked`, which has a row per reason.
     pub reason: Option<BlockedReason>,
     pub meaning: &'static str,
-    pub kind: Kind,
+    pub kind: StatusKind,
     /// The work is in. Only of a status that is over.
     pub success: bool,
     /// The role that is expected to run, so that its end is a crash.
@@ -101,7 +101,7 @@ impl StatusInfo {
     pub(super) const fn new(
         status: Status,
         meaning: &'static str,
-        (kind, waits_for): (Kind, WaitsFor),
+        (kind, waits_for): (StatusKind, WaitsFor),
         (rank, icon, tone): (u8, &'static str, Tone),
     ) -> StatusInfo {
         StatusInfo {
@@ -136,7 +136,7 @@ impl StatusInfo {
 pub(super) const CANCELLED: StatusInfo = StatusInfo::new(
     Status::Cancelled,
     "given up",
-    (Kind::Over, WaitsFor::Nobody),
+    (StatusKind::Over, WaitsFor::Nobody),
     (9, "–", Tone::Faded),
 );
 
@@ -181,12 +181,12 @@ impl Status {
 
     /// An agent, a reviewer or a person has, or had, the task.
     pub fn has_started(self) -> bool {
-        self.info().kind != Kind::Waiting
+        self.info().kind != StatusKind::Waiting
     }
 
     /// Nothing moves the task from here.
     pub fn is_terminal(self) -> bool {
-        self.info().kind == Kind::Over
+        self.info().kind == StatusKind::Over
     }
 
     /// Over, and its work is not in: what waits for this task waits in vain.
@@ -196,7 +196,7 @@ impl Status {
 
     /// Neither over nor waiting to be started: an agent, a reviewer or a person has it.
     pub fn is_active(self) -> bool {
-        self.info().kind == Kind::Active
+        self.info().kind == StatusKind::Active
     }
 
     /// A reviewer has the work.
@@ -220,11 +220,11 @@ impl BoardColumn {
         };
         let task = Task::standing_at(status, blocked_reason);
         match info_for(status, blocked_reason).kind {
-            Kind::Over => BoardColumn::Done,
+            StatusKind::Over => BoardColumn::Done,
             _ if task.offers(Intent::Merge) => BoardColumn::Review,
             _ if needs_me => BoardColumn::NeedsYou,
-            Kind::Waiting => BoardColumn::Queue,
-            Kind::Active => BoardColumn::Working,
+            StatusKind::Waiting => BoardColumn::Queue,
+            StatusKind::Active => BoardColumn::Working,
         }
     }
 }

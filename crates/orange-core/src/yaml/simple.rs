@@ -2,7 +2,7 @@
 //! one line. Anything else is left to the parser, and so is everything that could be an error. What this reads it
 //! reads exactly as the parser does, about twenty times faster; a list after a lost index reads every task.
 
-use super::{Entry, Node};
+use super::{MappingEntry, Node};
 use std::ops::Range;
 
 /// Longer texts could reach the limits of what the parser allows.
@@ -14,7 +14,7 @@ pub(super) fn read(text: &str, part: Range<usize>) -> Option<Node> {
     if source.len() > LONGEST || !source.ends_with('\n') {
         return None;
     }
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<MappingEntry> = Vec::new();
     let mut at = part.start;
     for line in source.split_terminator('\n') {
         let start = at;
@@ -27,7 +27,7 @@ pub(super) fn read(text: &str, part: Range<usize>) -> Option<Node> {
             "" => missing(key_span.end),
             value => whole_value(value, at - 1 - value.len())?,
         };
-        let entry = Entry {
+        let entry = MappingEntry {
             key: key.to_owned(),
             key_span,
             value,
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str, part: Range<usize>) -> Option<Node> {
     }
     // The parser tells `key:` with nothing below it from a null; leave that to it.
     let end = entries.last()?.value.span().end;
-    let whole = |entry: &Entry| entry.value.span().start < entry.value.span().end;
+    let whole = |entry: &MappingEntry| entry.value.span().start < entry.value.span().end;
     let complete = entries.iter().all(|entry| match &entry.value {
         Node::Mapping { entries, .. } => entries.iter().all(whole),
         Node::Scalar { .. } | Node::Sequence { .. } => whole(entry),
@@ -68,13 +68,13 @@ pub(crate) fn split(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-fn push(entries: &mut Vec<Entry>, entry: Entry) -> Option<()> {
+fn push(entries: &mut Vec<MappingEntry>, entry: MappingEntry) -> Option<()> {
     let repeated = entries.iter().any(|other| other.key == entry.key);
     (!repeated).then(|| entries.push(entry))
 }
 
 /// Puts an indented line below the key before it, which must have no value of its own.
-fn nest(parent: &mut Entry, entry: Entry) -> Option<()> {
+fn nest(parent: &mut MappingEntry, entry: MappingEntry) -> Option<()> {
     let (start, end) = (entry.key_span.start, entry.value.span().end);
     match &mut parent.value {
         Node::Mapping {

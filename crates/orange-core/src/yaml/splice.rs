@@ -1,15 +1,15 @@
 //! Finds the bytes of single keys of a mapping and replaces only those.
 
-use super::{Entry, Node};
+use super::{MappingEntry, Node};
 use crate::yaml;
 use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// A key and its new value; None: it goes.
-pub(crate) type Change<'a> = (&'a str, Option<&'a Value>);
+pub(crate) type KeyChange<'a> = (&'a str, Option<&'a Value>);
 
 /// How an old value is written, which decides what of its lines stays.
-enum Old {
+enum OldValue {
     Missing,
     /// From the key's line on or below, with a definite start and end.
     Inline(Range<usize>),
@@ -30,8 +30,8 @@ pub(crate) struct Splicer<'a> {
 impl<'a> Splicer<'a> {
     pub(crate) fn change(
         &mut self,
-        entries: &[Entry],
-        changes: &[Change<'_>],
+        entries: &[MappingEntry],
+        changes: &[KeyChange<'_>],
         end: usize,
     ) -> Option<()> {
         let mut added = String::new();
@@ -52,7 +52,7 @@ impl<'a> Splicer<'a> {
         Some(())
     }
 
-    fn remove(&mut self, entry: &Entry) -> Option<()> {
+    fn remove(&mut self, entry: &MappingEntry) -> Option<()> {
         let indent = self.indent(entry)?;
         self.splice(
             entry.key_span.start - indent.len()..self.entry_end(entry),
@@ -61,7 +61,7 @@ impl<'a> Splicer<'a> {
         Some(())
     }
 
-    fn replace(&mut self, entry: &Entry, new: &Value) -> Option<()> {
+    fn replace(&mut self, entry: &MappingEntry, new: &Value) -> Option<()> {
         let indent = self.indent(entry)?;
         let after_colon = self.after_colon(entry)?;
         if self.deep
@@ -81,17 +81,17 @@ impl<'a> Splicer<'a> {
         }
         let header_end = yaml::line_after(self.text, after_colon);
         match self.old(&entry.value, after_colon) {
-            Old::Inline(span) if inline.is_some() => self.splice(span, inline?.trim_start()),
-            Old::Inline(span) if span.start < header_end => {
+            OldValue::Inline(span) if inline.is_some() => self.splice(span, inline?.trim_start()),
+            OldValue::Inline(span) if span.start < header_end => {
                 let next = self.line_end(span.end);
                 self.splice(after_colon..span.end, "");
                 self.splice(next..next, &block);
             }
-            Old::Missing => {
+            OldValue::Missing => {
                 self.splice(after_colon..after_colon, &inline.unwrap_or_default());
                 self.splice(header_end..header_end, &block);
             }
-            Old::Inline(Range { end, .. }) | Old::Block(end) => {
+            OldValue::Inline(Range { end, .. }) | OldValue::Block(end) => {
                 let kept = after_colon + header_length(&self.text[after_colon..header_end]);
                 self.splice(after_colon..kept, &inline.unwrap_or_default());
                 self.splice(header_end..self.line_end(end).max(header_end), &block);
@@ -100,36 +100,36 @@ impl<'a> Splicer<'a> {
         Some(())
     }
 
-    fn old(&self, value: &Node, after_colon: usize) -> Old {
+    fn old(&self, value: &Node, after_colon: usize) -> OldValue {
         match value {
             Node::Sequence { flow, span, .. } | Node::Mapping { flow, span, .. } => {
                 if *flow {
-                    Old::Inline(span.clone())
+                    OldValue::Inline(span.clone())
                 } else {
-                    Old::Block(span.end)
+                    OldValue::Block(span.end)
                 }
             }
             Node::Scalar { plain, span, .. } => {
                 let start = yaml::skip_properties(self.text, after_colon);
                 if !plain && self.text[start..].starts_with(['|', '>']) {
-                    Old::Block(span.end)
+                    OldValue::Block(span.end)
                 } else if span.is_empty() {
-                    Old::Missing
+                    OldValue::Missing
                 } else {
-                    Old::Inline(span.clone())
+                    OldValue::Inline(span.clone())
                 }
             }
         }
     }
 
     /// The blanks before a key, if nothing else stands there.
-    fn indent(&self, entry: &Entry) -> Option<&'a str> {
+    fn indent(&self, entry: &MappingEntry) -> Option<&'a str> {
         let before = self.text.get(..entry.key_span.start)?;
         let indent = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
         indent.bytes().all(|b| b == b' ').then_some(indent)
     }
 
-    fn after_colon(&self, entry: &Entry) -> Option<usize> {
+    fn after_colon(&self, entry: &MappingEntry) -> Option<usize> {
         let rest = self.text.get(entry.key_span.end..)?;
         let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
         rest[blanks..]
@@ -137,7 +137,7 @@ impl<'a> Splicer<'a> {
             .then_some(entry.key_span.end + blanks + 1)
     }
 
-    fn entry_end(&self, entry: &Entry) -> usize {
+    fn entry_end(&self, entry: &MappingEntry) -> usize {
         self.line_end(entry.key_span.end.max(entry.value.span().end))
     }
 
@@ -169,7 +169,7 @@ impl<'a> Splicer<'a> {
 }
 
 /// The changes that turn a mapping into the object.
-fn sub_changes<'c>(entries: &'c [Entry], new: &'c Map<String, Value>) -> Vec<Change<'c>> {
+fn sub_changes<'c>(entries: &'c [MappingEntry], new: &'c Map<String, Value>) -> Vec<KeyChange<'c>> {
     let removed = entries.iter().filter(|entry| !new.contains_key(&entry.key));
     let differs = |key: &str, value: &Value| {
         let old = entries.iter().find(|entry| entry.key == key);

@@ -307,14 +307,14 @@ fn an_impossible_edit_changes_nothing() {
     let error = file.edit(&[("a", Some(deep))]).unwrap_err();
     assert_eq!(
         error,
-        EditError::NotReadBack {
+        TaskFileEditError::NotReadBack {
             keys: vec!["`a`".to_owned()]
         }
     );
     let error = file
         .edit(&[("a", Some(json!("x".repeat(MAX_BYTES))))])
         .unwrap_err();
-    assert!(matches!(error, EditError::TooLarge { .. }));
+    assert!(matches!(error, TaskFileEditError::TooLarge { .. }));
     assert_eq!(file.text(), "---\na: 1\n---\n");
 }
 

@@ -3,7 +3,7 @@
 // Helpers outside a test function count as production code to clippy.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::wildcard_enum_match_arm)]
 
-use orange_core::task_file::{Damage, EditError, MAX_BYTES, TaskFile, salvage_body};
+use orange_core::task_file::{Damage, MAX_BYTES, TaskFile, TaskFileEditError, salvage_body};
 use orange_core::yaml::{self, Node};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -14,11 +14,11 @@ use crate::runs;
 use crate::seal::SealKey;
 use crate::store::make_folder;
 use crate::store::replace::write_atomic;
-use crate::workspaces::commands::{self, CommandFailed, End, group, output};
+use crate::workspaces::commands::{self, CommandEnd, CommandFailed, group, output};
 use crate::workspaces::setup::surroundings_of_check;
 use crate::workspaces::verify_slot::{self, VerifySlot};
 use orange_core::verification::percentage::last_percentage;
-use orange_core::verification::{CheckResult, OnBase, Outcome, lines};
+use orange_core::verification::{CheckOutcome, CheckResult, OnBase, lines};
 use orange_sys::crash_points::crash_point;
 use orange_sys::file_end::file_end;
 use rustix::process::{WaitOptions, wait};
@@ -60,7 +60,7 @@ impl Measured {
 
 /// What is kept of a check.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Known {
+struct KeptCheck {
     commit: String,
     result: CheckResult,
     /// Lines that look like a failure.
@@ -71,15 +71,15 @@ struct Known {
     measured: Option<Measured>,
     /// How long its commands were given.
     #[serde(default)]
-    limits: Option<Limits>,
+    limits: Option<CheckLimits>,
     /// Over all of the above, and the name of the file: only what Orange wrote counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seal: Option<String>,
 }
 
-impl Known {
+impl KeptCheck {
     fn sealed_with(&self, key: &SealKey, file: &Path) -> String {
-        let plain = Known {
+        let plain = KeptCheck {
             seal: None,
             ..self.clone()
         };
@@ -88,8 +88,8 @@ impl Known {
         key.of_file("check result", &name, &content)
     }
 
-    fn of(commit: &str, result: CheckResult, limits: Limits, log: &Path) -> Known {
-        Known {
+    fn of(commit: &str, result: CheckResult, limits: CheckLimits, log: &Path) -> KeptCheck {
+        KeptCheck {
             commit: commit.to_owned(),
             failures: if result.failed() {
                 failures_in(log)
@@ -109,10 +109,10 @@ impl Known {
 
     /// For the next time; what did not run is tried again.
     fn keep(&self, file: &Path, key: &SealKey) -> Result<()> {
-        if self.result.outcome == Outcome::NotRun {
+        if self.result.outcome == CheckOutcome::NotRun {
             return Ok(());
         }
-        let sealed = Known {
+        let sealed = KeptCheck {
             seal: Some(self.sealed_with(key, file)),
             ..self.clone()
         };
@@ -123,8 +123,8 @@ impl Known {
     }
 
     /// What was found out before; None if it was not Orange that wrote it down.
-    fn read(file: &Path, key: &SealKey) -> Option<Known> {
-        let mut known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    fn read(file: &Path, key: &SealKey) -> Option<KeptCheck> {
+        let mut known: KeptCheck = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
         let is_ours = known.seal.as_ref() == Some(&known.sealed_with(key, file));
         known.result.cached = true;
         is_ours.then_some(known)
@@ -132,7 +132,7 @@ impl Known {
 }
 
 /// For each command of the setup, and of the check itself.
-type Limits = (Duration, Duration);
+type CheckLimits = (Duration, Duration);
 
 /// What a check needs to know.
 pub(crate) struct Check<'a> {
@@ -172,7 +172,8 @@ pub(crate) fn check_in_slot(
     } else {
         Reuse::Measured
     };
-    let known = Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
+    let known =
+        KeptCheck::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
     if let Some(known) = known {
         return Ok(Some(known.with_measured()));
     }
@@ -185,7 +186,7 @@ pub(crate) fn check_in_slot(
     let Some(result) = run(check, slot, &[], &log) else {
         return Ok(None);
     };
-    let known = Known::of(commit, result, limits, &log);
+    let known = KeptCheck::of(commit, result, limits, &log);
     known.keep(&file, &key)?;
     forget_old_results(call);
     Ok(Some(known.with_measured()))
@@ -198,7 +199,7 @@ pub(crate) fn check_clean(
     commit: &str,
 ) -> Result<Option<(CheckResult, Measured)>> {
     let known = checked(call, check, commit, Reuse::Measured)?;
-    Ok(known.map(Known::with_measured))
+    Ok(known.map(KeptCheck::with_measured))
 }
 
 /// Checks a commit, and after a failure what it started from. None when nobody wants the result any more.
@@ -242,12 +243,17 @@ pub(crate) fn check(call: &Call, check: &Check<'_>, commit: &str) -> Result<Opti
 }
 
 /// What is known of a commit, found out if need be.
-fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result<Option<Known>> {
+fn checked(
+    call: &Call,
+    check: &Check<'_>,
+    commit: &str,
+    reuse: Reuse,
+) -> Result<Option<KeptCheck>> {
     let file = result_file(call, check, commit, "");
     let limits = (check.rules.timeout, check.rules.verify_timeout);
     let key = call.with_database(Database::seal_key)?;
     let known =
-        || Known::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
+        || KeptCheck::read(&file, &key).filter(|known| reuse.takes(known, limits, check.minimal));
     if let Some(known) = known() {
         return Ok(Some(known));
     }
@@ -275,7 +281,7 @@ fn checked(call: &Call, check: &Check<'_>, commit: &str, reuse: Reuse) -> Result
         name: &slot.name,
     };
     let result = run(check, &in_slot, &check.rules.setup, &log);
-    let known = result.map(|result| Known::of(commit, result, limits, &log));
+    let known = result.map(|result| KeptCheck::of(commit, result, limits, &log));
     if let Some(known) = &known {
         known.keep(&file, &key)?;
     }
@@ -334,12 +340,13 @@ enum Reuse {
 }
 
 impl Reuse {
-    fn takes(self, known: &Known, limits: Limits, minimal: bool) -> bool {
+    fn takes(self, known: &KeptCheck, limits: CheckLimits, minimal: bool) -> bool {
         if known.result.minimal_environment && !minimal {
             return false;
         }
         // Time that was not enough says nothing about more of it.
-        let same_time = known.result.outcome != Outcome::TimedOut || known.limits == Some(limits);
+        let same_time =
+            known.result.outcome != CheckOutcome::TimedOut || known.limits == Some(limits);
         match self {
             Reuse::All => same_time,
             Reuse::Measured => same_time && (known.measured.is_some() || !known.result.passed()),
@@ -385,7 +392,7 @@ fn run(check: &Check<'_>, slot: &InSlot<'_>, setup: &[String], log: &Path) -> Op
         return None;
     }
     let base = CheckResult {
-        outcome: Outcome::Passed,
+        outcome: CheckOutcome::Passed,
         reason: String::new(),
         command: check.rules.verify.last().cloned(),
         seconds: Some((seconds * 10.0).round() / 10.0),
@@ -402,13 +409,13 @@ fn run(check: &Check<'_>, slot: &InSlot<'_>, setup: &[String], log: &Path) -> Op
 fn with_failure(base: CheckResult, failed: CommandFailed) -> CheckResult {
     CheckResult {
         outcome: match failed.end {
-            End::TimedOut(_) => Outcome::TimedOut,
-            End::NotStarted(_) => Outcome::NotRun,
-            End::Exit(_) | End::Signal(_) => Outcome::Failed,
+            CommandEnd::TimedOut(_) => CheckOutcome::TimedOut,
+            CommandEnd::NotStarted(_) => CheckOutcome::NotRun,
+            CommandEnd::Exit(_) | CommandEnd::Signal(_) => CheckOutcome::Failed,
         },
         exit_code: match failed.end {
-            End::Exit(code) => Some(code),
-            End::Signal(_) | End::TimedOut(_) | End::NotStarted(_) => None,
+            CommandEnd::Exit(code) => Some(code),
+            CommandEnd::Signal(_) | CommandEnd::TimedOut(_) | CommandEnd::NotStarted(_) => None,
         },
         reason: failed.end.to_string(),
         command: Some(failed.command),

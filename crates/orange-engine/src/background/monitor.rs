@@ -5,7 +5,7 @@ use crate::background::queue;
 use crate::call::{self, Call};
 use crate::effects::executor;
 use crate::error::{Code, Result};
-use crate::index::list::{Filter, Listed, Outside};
+use crate::index::list::{ListFacts, ListedTask, TaskFilter};
 use crate::runs::{self, Doing, RunFolder, RunSpec, SpecStamp, State};
 use crate::store::locks::{Lock, LockFile};
 use crate::tmux::PaneInfo;
@@ -15,7 +15,7 @@ use orange_core::Timestamp;
 use orange_core::exit::is_expected;
 use orange_core::runs::runs as runs_of;
 use orange_core::task::Status;
-use orange_core::workflow::{Kind, Role, Workflow};
+use orange_core::workflow::{Role, StatusKind, Workflow};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::resume_unwind;
 
@@ -166,7 +166,7 @@ impl Monitor {
     fn missed(
         &self,
         call: &Call,
-        listed: &[Listed],
+        listed: &[ListedTask],
         alive: &HashSet<(String, Role)>,
     ) -> Vec<String> {
         let mut missed = Vec::new();
@@ -191,20 +191,20 @@ const ROLES: [Role; 3] = [Role::Worker, Role::Reviewer, Role::Executor];
 
 /// The tasks in a status that expects an agent, or that waits for a weight. Listed once for all of a look: the files of all
 /// these tasks are compared with the index.
-fn listed(call: &Call) -> Result<Vec<Listed>> {
+fn listed(call: &Call) -> Result<Vec<ListedTask>> {
     let expects = |status: &Status| ROLES.iter().any(|role| is_expected(*status, *role));
     let statuses = Status::ALL.iter().copied().filter(expects);
     let statuses: BTreeSet<&str> = statuses
         .chain(statuses_without_weight())
         .map(Status::as_str)
         .collect();
-    let filter = Filter {
+    let filter = TaskFilter {
         statuses: statuses.into_iter().map(str::to_owned).collect(),
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     // Which agents are gone is asked by the caller; what else a list says of a task is of no use.
     call.index()?
-        .fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)
+        .fresh_list(&filter, &ListFacts::nothing(), |listing| listing.rows)
 }
 
 /// The statuses in which a task waits for its weight.
@@ -212,7 +212,7 @@ fn statuses_without_weight() -> impl Iterator<Item = Status> {
     let waiting = Workflow::in_use().flat_map(|table| {
         table.statuses.iter().filter(|info| {
             let mut rows = table.rows_from(info.status, info.reason);
-            info.kind == Kind::Active && rows.any(execution::needs_weight)
+            info.kind == StatusKind::Active && rows.any(execution::needs_weight)
         })
     });
     waiting.map(|info| info.status)
@@ -226,7 +226,7 @@ fn waits_for_somebody(run: &RunFolder, spec: &RunSpec) -> bool {
 }
 
 /// Sends for errands that died before they found the weight of their task.
-fn resend_classifiers(call: &Call, listed: &[Listed]) -> Result<()> {
+fn resend_classifiers(call: &Call, listed: &[ListedTask]) -> Result<()> {
     let waiting: Vec<&str> = statuses_without_weight().map(Status::as_str).collect();
     let rows = listed.iter();
     for row in rows.filter(|row| waiting.contains(&row.status.as_str())) {

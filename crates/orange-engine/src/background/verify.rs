@@ -2,8 +2,8 @@
 
 use crate::background::check::{self, Check};
 use crate::call::Call;
-use crate::checks::request::{self, Request};
-use crate::checks::{self, Plan};
+use crate::checks::request::{self, CheckRequest};
+use crate::checks::{self, CheckPlan};
 use crate::effects::verify::started;
 use crate::effects::{messages, spoken};
 use crate::error::{Result, err};
@@ -35,7 +35,7 @@ pub fn verify(call: &Call, folder: &str) -> Result<()> {
     about_to_wait(Rank::Check);
     for _ in 0..TRIES {
         lock = request::try_lock(&call.store, folder)?;
-        if lock.is_some() || Request::of(&call.store, folder).is_none() {
+        if lock.is_some() || CheckRequest::of(&call.store, folder).is_none() {
             break;
         }
         std::thread::sleep(NAP);
@@ -43,7 +43,7 @@ pub fn verify(call: &Call, folder: &str) -> Result<()> {
     if lock.is_none() {
         return Ok(());
     }
-    while let Some(request) = Request::of(&call.store, folder) {
+    while let Some(request) = CheckRequest::of(&call.store, folder) {
         let place = call.store.place(folder);
         if !place.path.is_dir() {
             request.remove(&call.store);
@@ -57,9 +57,9 @@ pub fn verify(call: &Call, folder: &str) -> Result<()> {
 }
 
 /// None when nobody wants the result any more.
-fn carry_out_check(call: &Call, request: &Request) -> Result<Option<CheckResult>> {
+fn carry_out_check(call: &Call, request: &CheckRequest) -> Result<Option<CheckResult>> {
     let task = call.store.survey(&request.folder).task;
-    let Some(Plan { project, rules }) = checks::plan_of_check(call, &task)? else {
+    let Some(CheckPlan { project, rules }) = checks::plan_of_check(call, &task)? else {
         return Ok(Some(CheckResult::not_run(
             "the repository has no verify.command any more",
         )));
@@ -73,7 +73,8 @@ fn carry_out_check(call: &Call, request: &Request) -> Result<Option<CheckResult>
     let wanted = || {
         let task = store.survey(&request.folder).task;
         let here = task.status.is_in_review() || task.offers(Intent::Merge);
-        (here || request.by_hand) && Request::of(&store, &request.folder).as_ref() == Some(request)
+        (here || request.by_hand)
+            && CheckRequest::of(&store, &request.folder).as_ref() == Some(request)
     };
     let check = Check {
         project: &project,
@@ -92,7 +93,7 @@ fn carry_out_check(call: &Call, request: &Request) -> Result<Option<CheckResult>
 fn report_check(
     call: &Call,
     place: Place,
-    request: &Request,
+    request: &CheckRequest,
     outcome: Result<Option<CheckResult>>,
 ) -> Result<()> {
     let result = match outcome {
@@ -109,7 +110,7 @@ fn report_check(
         tx.take_failed_check()?;
         tx.make_deferred_move()?;
     }
-    if Request::of(&call.store, &request.folder).as_ref() == Some(request) {
+    if CheckRequest::of(&call.store, &request.folder).as_ref() == Some(request) {
         request.remove(&call.store);
     }
     tx.commit(Vec::new()).map(drop)
@@ -136,9 +137,9 @@ pub fn verify_now(call: &Call, place: Place, again: bool) -> Result<(Task, Verif
     })?;
     let folder = place.folder();
     let open = unanswered(tx.history()).filter(|open| open.head.as_ref() == Some(&head));
-    let request = Request::of(&call.store, &folder).filter(|_| open.is_some() && !again);
+    let request = CheckRequest::of(&call.store, &folder).filter(|_| open.is_some() && !again);
     if request.is_none() {
-        let request = Request {
+        let request = CheckRequest {
             folder: folder.clone(),
             head: head.clone(),
             by_hand: true,
@@ -149,7 +150,7 @@ pub fn verify_now(call: &Call, place: Place, again: bool) -> Result<(Task, Verif
     }
     tx.commit(Vec::new()).map(drop)?;
     let mut failures = 0;
-    while Request::of(&call.store, &folder).is_some_and(|open| open.head == head) {
+    while CheckRequest::of(&call.store, &folder).is_some_and(|open| open.head == head) {
         let errand = ["verify", &folder];
         if !errand::carry_out(&call.orange, call.store.home(), &errand)? {
             // What cannot be done is not asked for without end.

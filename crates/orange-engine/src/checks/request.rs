@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// One check that is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct CheckRequest {
     /// The task, as `project/name`.
     pub(crate) folder: String,
     pub(crate) head: String,
@@ -38,7 +38,7 @@ fn path(store: &Store, task: &str) -> PathBuf {
     folder(store).join(format!("{}.json", name(task)))
 }
 
-impl Request {
+impl CheckRequest {
     /// Durable before anybody relies on it.
     pub(crate) fn write(&self, store: &Store) -> Result<()> {
         let folder = folder(store);
@@ -48,7 +48,7 @@ impl Request {
         write_atomic(&path, &text).doing("write", &path)
     }
 
-    pub(crate) fn of(store: &Store, task: &str) -> Option<Request> {
+    pub(crate) fn of(store: &Store, task: &str) -> Option<CheckRequest> {
         read(&path(store, task))
     }
 
@@ -62,12 +62,12 @@ pub(crate) fn forget_lock(store: &Store, task: &str) {
     let _ = fs::remove_file(store.home().join(Lock::Check(&name(task)).file()));
 }
 
-fn read(path: &PathBuf) -> Option<Request> {
+fn read(path: &PathBuf) -> Option<CheckRequest> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 /// All that is asked for. With nothing to do this costs one look for a folder.
-pub(crate) fn all(store: &Store) -> Vec<Request> {
+pub(crate) fn all(store: &Store) -> Vec<CheckRequest> {
     let entries = fs::read_dir(folder(store)).into_iter().flatten().flatten();
     entries
         .map(|entry| entry.path())

@@ -38,7 +38,7 @@ const FAILED: &str =
 
 /// What is to be done about a turn that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Plan {
+enum FailurePlan {
     /// Tell it to go on at that time; `key` stands for this failure, or for this limit.
     GoOn {
         at: Timestamp,
@@ -58,8 +58,8 @@ pub(crate) fn note_state(tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Resul
         return Ok(());
     }
     let again = match plan(tx.call, &tx.task, &folder, run, last)? {
-        Some(Plan::GoOn { at, .. }) => Some(at),
-        Some(Plan::Person(_)) | None => None,
+        Some(FailurePlan::GoOn { at, .. }) => Some(at),
+        Some(FailurePlan::Person(_)) | None => None,
     };
     let told = AgentState {
         run: Some(&run.id),
@@ -87,20 +87,20 @@ pub(crate) fn turn_failed(tx: &mut TaskTx<'_>, run: &Run, last: &Signal) -> Resu
     match plan(call, &tx.task, &folder, run, last)? {
         None => Ok(()),
         // The same failure may be reported again; it is handled while that attention is open.
-        Some(Plan::Person(_)) if is_open(tx.history(), run, last) => Ok(()),
-        Some(Plan::Person(what)) => {
+        Some(FailurePlan::Person(_)) if is_open(tx.history(), run, last) => Ok(()),
+        Some(FailurePlan::Person(what)) => {
             folder.forget_due();
             messages::raise_attention(tx, run, &last.at.to_string(), what)
         }
-        Some(Plan::GoOn { key, .. }) if was_seen_to(tx.history(), run, &key) => {
+        Some(FailurePlan::GoOn { key, .. }) if was_seen_to(tx.history(), run, &key) => {
             folder.forget_due();
             Ok(())
         }
-        Some(Plan::GoOn { at, .. }) if at > Timestamp::now() => folder.note_due(Due {
+        Some(FailurePlan::GoOn { at, .. }) if at > Timestamp::now() => folder.note_due(Due {
             at,
             reason: DueFor::GoOn,
         }),
-        Some(Plan::GoOn { key, text, .. }) => {
+        Some(FailurePlan::GoOn { key, text, .. }) => {
             let message = messages::message(call, text);
             // The journal says that it was told before anybody can tell it; whoever comes next finds that.
             let sent = messages::message_event(call, run, "engine", &message);
@@ -122,7 +122,7 @@ fn plan(
     folder: &RunFolder,
     run: &Run,
     last: &Signal,
-) -> Result<Option<Plan>> {
+) -> Result<Option<FailurePlan>> {
     if last.signal != SignalKind::TurnFailed {
         return Ok(None);
     }
@@ -130,8 +130,10 @@ fn plan(
     let failures = in_a_row(&folder.signals());
     let plan = plan_for(&task.name(), last, failures, &settings);
     Ok(Some(match plan {
-        Plan::Person(what) => Plan::Person(text!("its {} {}", run.role.as_str(), what)),
-        plan @ Plan::GoOn { .. } => plan,
+        FailurePlan::Person(what) => {
+            FailurePlan::Person(text!("its {} {}", run.role.as_str(), what))
+        }
+        plan @ FailurePlan::GoOn { .. } => plan,
     }))
 }
 
@@ -221,38 +223,43 @@ fn is_limit(signal: &Signal) -> bool {
     signal.until.is_some_and(|until| until > signal.at)
 }
 
-fn plan_for(task: &TaskName, last: &Signal, failures: usize, settings: &AgentsConfig) -> Plan {
+fn plan_for(
+    task: &TaskName,
+    last: &Signal,
+    failures: usize,
+    settings: &AgentsConfig,
+) -> FailurePlan {
     let said = one_line(&last.text);
     let send = || Action::send(task.clone(), None, None);
     if let Some(advice) = advice(task, last.error.as_deref()) {
-        return Plan::Person(text!("cannot go on: {said}; {}", advice));
+        return FailurePlan::Person(text!("cannot go on: {said}; {}", advice));
     }
     if let Some(until) = last.until.filter(|_| is_limit(last)) {
         if settings.go_on {
-            return Plan::GoOn {
+            return FailurePlan::GoOn {
                 at: until + AFTER_LIMIT,
                 key: until.to_string(),
                 text: LIMIT_OVER,
             };
         }
-        return Plan::Person(text!(
+        return FailurePlan::Person(text!(
             "has reached its usage limit, until {}; then tell it to go on: {}",
             until,
             send()
         ));
     }
     if !settings.go_on {
-        return Plan::Person(text!("failed: {said}; tell it to go on: {}", send()));
+        return FailurePlan::Person(text!("failed: {said}; tell it to go on: {}", send()));
     }
     if failures > MOST_RETRIES {
-        return Plan::Person(text!(
+        return FailurePlan::Person(text!(
             "failed {} in a row: {said}; tell it to go on when its model's service works again: {}",
             counted(failures, "time"),
             send()
         ));
     }
     let exponent = u32::try_from(failures.saturating_sub(1)).unwrap_or(0);
-    Plan::GoOn {
+    FailurePlan::GoOn {
         at: last.at + settings.retry_delay * LONGER.pow(exponent),
         key: last.at.to_string(),
         text: FAILED,
@@ -315,8 +322,8 @@ mod tests {
             failures,
             &settings,
         ) {
-            Plan::GoOn { at, .. } => at.to_string(),
-            Plan::Person(what) => format!("{what:?}"),
+            FailurePlan::GoOn { at, .. } => at.to_string(),
+            FailurePlan::Person(what) => format!("{what:?}"),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::git::rescue::refs;
 use crate::git::{self, worktree};
 use crate::projects::Project;
 use crate::rescue::branch::{OldBranch, save_branch};
-use crate::store::index::list::{Filter, Outside};
+use crate::store::index::list::{ListFacts, TaskFilter};
 use crate::tx::TaskTx;
 use crate::{facts, settings};
 use orange_core::history::payload::HookEnded;
@@ -69,12 +69,12 @@ fn kept(tx: &TaskTx<'_>, project: &Project, at: &str, head: &str) -> Result<Opti
         return Ok(Some(format!("it is checked out in {}", place.display())));
     }
     // Their work starts from it, or goes into it.
-    let open = Filter {
+    let open = TaskFilter {
         projects: vec![task.project.clone()],
         with_fields: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
-    let rows = call.index()?.list(&open, &Outside::nothing())?.rows;
+    let rows = call.index()?.list(&open, &ListFacts::nothing())?.rows;
     let needs_it = rows.into_iter().find(|other| {
         let fields: Value = serde_json::from_str(&other.fields).unwrap_or_default();
         let mut named = ["base", "target_branch"]

@@ -6,7 +6,7 @@ pub(crate) mod moving;
 pub(crate) mod target;
 
 use crate::call::Call;
-use crate::effects::merge::landing::{Landing, Work};
+use crate::effects::merge::landing::{Landing, MergeWork};
 use crate::error::Result;
 use crate::facts;
 use crate::git::{self, fast_forward_checkout, worktree};
@@ -21,7 +21,11 @@ use std::time::Duration;
 const ASKING: Duration = Duration::from_secs(5);
 
 /// The merge is in: the journal says so, the task ends, and what it had is cleared away.
-pub(crate) fn end_merged(tx: &TaskTx<'_>, work: &Work, landing: &Landing) -> Result<Vec<Event>> {
+pub(crate) fn end_merged(
+    tx: &TaskTx<'_>,
+    work: &MergeWork,
+    landing: &Landing,
+) -> Result<Vec<Event>> {
     let merged = TaskMerged {
         commit: Some(&landing.commit),
         onto: Some(&landing.onto),
@@ -45,7 +49,7 @@ pub(crate) fn end_merged(tx: &TaskTx<'_>, work: &Work, landing: &Landing) -> Res
 }
 
 /// Commits that came while it was merged are on its branch and nowhere else.
-fn note_later_work(call: &Call, task: &Task, work: &Work) {
+fn note_later_work(call: &Call, task: &Task, work: &MergeWork) {
     let (Some(merged), Some(now)) = (&work.head, facts::head_of(call, task)) else {
         return;
     };
@@ -74,7 +78,7 @@ impl TaskTx<'_> {
             return Ok(false);
         };
         let attempt = MergeAttempt::of(&started).unwrap_or_default();
-        let work = Work::of(&attempt, project.path);
+        let work = MergeWork::of(&attempt, project.path);
         recover_checkout(self.call, &work, &self.task)?;
         let over = moving::when_git_is_over(self.call, &self.task.project, ASKING)?;
         if over.is_none() {
@@ -115,7 +119,7 @@ impl TaskTx<'_> {
 }
 
 /// Goes on in the checkout of the target where a merge of this task was cut short.
-pub(crate) fn recover_checkout(call: &Call, work: &Work, task: &Task) -> Result<()> {
+pub(crate) fn recover_checkout(call: &Call, work: &MergeWork, task: &Task) -> Result<()> {
     match worktree::checked_out_at(&work.repository, &work.target)? {
         Some(checkout) => fast_forward_checkout::recover(&call.site(checkout), &task.id),
         None => Ok(()),

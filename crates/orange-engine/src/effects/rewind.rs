@@ -3,7 +3,7 @@
 use crate::call::{self, Call};
 use crate::effects::merge::moving::landing_lock;
 use crate::error::{Result, err};
-use crate::git::landing::{self, Checkout, Moved, Swap};
+use crate::git::landing::{self, BranchMove, BranchSwap, Checkout};
 use crate::git::{commits_ahead, short};
 use crate::projects::Project;
 use crate::rescue::branch::{OldBranch, save_branch};
@@ -70,19 +70,19 @@ pub(crate) fn move_branch(call: &Call, task: &Task, rewinding: &Rewinding) -> Re
     let alive = landing_lock(call, &project.name)?;
     // After a kill a person may have looked at it meanwhile.
     must_be_movable(&project, branch)?;
-    let swap = Swap {
+    let swap = BranchSwap {
         branch,
         from: &rewinding.from,
         to: &rewinding.to,
         why: "orange: rewind",
     };
     match swap.make_backwards(&call.site(&project.path), &alive)? {
-        Moved::Yes => {}
-        Moved::Overtaken => {
+        BranchMove::Yes => {}
+        BranchMove::Overtaken => {
             return Err(err!(Conflict, "{branch} has moved meanwhile")
                 .hint("look at what is new there, then try again"));
         }
-        Moved::Refused(why) | Moved::Failed(why) => {
+        BranchMove::Refused(why) | BranchMove::Failed(why) => {
             return Err(err!(Failed, "{branch} was not moved: {why}").hint(text!(
                 "nothing is lost: it is where it was, and {} lists what was saved",
                 Action::list_rescues(task.name())

@@ -5,7 +5,7 @@ use crate::call::{self, Call};
 use crate::effects::merge::moving::landing_lock;
 use crate::error::{Result, err};
 use crate::execution;
-use crate::git::landing::{Moved, Swap};
+use crate::git::landing::{BranchMove, BranchSwap};
 use crate::git::state::{self, Head};
 use crate::git::{commit_of, commits_ahead, parking, short, worktree};
 use crate::projects::Project;
@@ -93,16 +93,16 @@ fn move_branch(call: &Call, project: &Project, branch: &str, tip: &str, base: &s
         return Ok(());
     }
     let alive = landing_lock(call, &project.name)?;
-    let swap = Swap {
+    let swap = BranchSwap {
         branch,
         from: tip,
         to: base,
         why: "orange: changes of a review taken back",
     };
     match swap.make_backwards(&call.site(&project.path), &alive)? {
-        Moved::Yes => Ok(()),
-        Moved::Overtaken => Err(err!(Conflict, "{branch} has moved meanwhile")),
-        Moved::Refused(why) | Moved::Failed(why) => {
+        BranchMove::Yes => Ok(()),
+        BranchMove::Overtaken => Err(err!(Conflict, "{branch} has moved meanwhile")),
+        BranchMove::Refused(why) | BranchMove::Failed(why) => {
             Err(err!(Failed, "{branch} was not moved: {why}"))
         }
     }

@@ -1,7 +1,7 @@
 //! The hook that asks for a check.
 
 use crate::call::Call;
-use crate::checks::request::Request;
+use crate::checks::request::CheckRequest;
 use crate::effects::{completed, spoken};
 use crate::error::Result;
 use crate::rules::Rules;
@@ -26,7 +26,7 @@ pub(crate) fn begin(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
         .or_else(|| facts::head_of(call, &tx.task));
     let refused = match (checks::plan_of_check(call, &tx.task), &head) {
         (Ok(Some(plan)), Some(head)) => {
-            let request = Request {
+            let request = CheckRequest {
                 folder: tx.place.folder(),
                 head: head.clone(),
                 by_hand: false,

@@ -12,7 +12,7 @@ use orange_core::history::payload::{
 use orange_core::history::{Event, EventType, History, Payload};
 use orange_core::machine;
 use orange_core::task::{Field, Task};
-use orange_core::work::execution::{Iteration, Outcome, in_short};
+use orange_core::work::execution::{Iteration, IterationOutcome, in_short};
 use std::borrow::Cow;
 
 /// A row, and the event that tells of it.
@@ -140,7 +140,7 @@ fn event(call: &Call, task: &Task, row: &Unjournalled) -> Event {
         }
         Unjournalled::Ended { iteration, .. } => {
             let note = IterationNote {
-                outcome: iteration.outcome.or(Some(Outcome::Continue)),
+                outcome: iteration.outcome.or(Some(IterationOutcome::Continue)),
                 usage: Some(iteration.usage),
                 head: iteration.head.as_deref(),
                 summary: iteration.summary(),

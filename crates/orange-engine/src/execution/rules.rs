@@ -3,13 +3,13 @@
 use crate::call::{self, Call};
 use crate::error::Result;
 use crate::projects::Project;
-use crate::rules::{Commands, Rules as RepositoryRules, rules_commit};
+use crate::rules::{Commands, Rules, rules_commit};
 use crate::settings;
 use crate::workspaces::consents;
 use orange_core::config::{Config, PhasesConfig};
 use orange_core::task::{Task, Weight};
 use orange_core::work::criterion::Criterion;
-use orange_core::work::execution::Rules;
+use orange_core::work::execution::ExecutionRules;
 use orange_core::work::phase_gate::{self, GateSource, PhaseGateKind};
 use orange_core::work::plan::{Plan, PlannedPhase};
 use orange_core::work::prices::Prices;
@@ -20,7 +20,7 @@ use std::path::Path;
 pub(crate) struct PhaseRules {
     pub(crate) phases: PhasesConfig,
     /// What the state machine asks.
-    pub(crate) core: Rules,
+    pub(crate) core: ExecutionRules,
     pub(crate) prices: Prices,
     /// How the messages of the engine's own commits begin.
     pub(crate) prefix: String,
@@ -51,12 +51,12 @@ pub(crate) fn gate_of(
 fn under(config: Config, task: &Task, plan: &Plan) -> PhaseRules {
     let phases = config.phases.clone();
     let mut rules = PhaseRules {
-        core: Rules {
+        core: ExecutionRules {
             retries: phases.retries,
             phase_timeout: phases.timeout,
             turn_timeout: phases.turn_timeout,
             max_tokens: u64::from(phases.max_tokens),
-            ..Rules::default()
+            ..ExecutionRules::default()
         },
         prices: config.prices.clone(),
         prefix: config.git.checkpoint_prefix.clone(),
@@ -122,7 +122,7 @@ pub(crate) struct Checker {
 }
 
 /// What checks a criterion by the rules of a project; None for one that needs no command.
-pub(crate) fn checker(criterion: &Criterion, rules: &RepositoryRules) -> Option<Checker> {
+pub(crate) fn checker(criterion: &Criterion, rules: &Rules) -> Option<Checker> {
     let foreign = &rules.foreign;
     let mut needs = foreign.of_workspace();
     let (commands, setting) = match criterion {

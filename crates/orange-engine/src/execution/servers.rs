@@ -4,7 +4,7 @@ use crate::call::{self, Call};
 use crate::error::Result;
 use crate::harness::Harness;
 use crate::projects::Project;
-use crate::rules::{Commands, Rules as RepositoryRules, rules_commit};
+use crate::rules::{Commands, Rules, rules_commit};
 use crate::settings;
 use crate::settings::harness::{find_harness, worker_of};
 use crate::workspaces::consents;
@@ -58,7 +58,7 @@ pub(crate) fn left_out(call: &Call, task: &Task, plan: &Plan) -> Result<Vec<Left
     Ok(found)
 }
 
-fn repository(call: &Call, task: &Task) -> Result<(Project, RepositoryRules)> {
+fn repository(call: &Call, task: &Task) -> Result<(Project, Rules)> {
     let project = call::registered(call, &task.project)?;
     let commit = rules_commit::rules_commit(call, &project, task)?;
     let rules = consents::repository_rules(call, &project, &commit)?;
@@ -68,7 +68,7 @@ fn repository(call: &Call, task: &Task) -> Result<(Project, RepositoryRules)> {
 fn sorted(
     call: &Call,
     task: &Task,
-    (project, rules): (&Project, &RepositoryRules),
+    (project, rules): (&Project, &Rules),
     phase: &PlannedPhase,
     harness: Option<&Harness>,
 ) -> Result<PhaseServers> {

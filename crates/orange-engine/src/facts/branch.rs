@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::index::query::Found;
+use crate::index::query::FoundTask;
 use crate::{field_checks, git, workspaces};
 use orange_core::task::Task;
 use orange_core::{Action, text};
@@ -53,7 +53,7 @@ pub(crate) fn branch_is_free(
     let hint = "no spaces, `~ ^ : ? * [ \\`, `..`, no leading `-`, no trailing `/` or `.lock`";
     field_checks::check_branch_name(branch, hint)?;
     let taken = call.index()?.by_branch(project, branch)?;
-    let is_others = |task: &&Found| Some(task.id.as_str()) != own_id && task.is_live();
+    let is_others = |task: &&FoundTask| Some(task.id.as_str()) != own_id && task.is_live();
     let Some(task) = taken.iter().find(is_others) else {
         return Ok(());
     };

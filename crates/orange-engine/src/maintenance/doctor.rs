@@ -22,7 +22,7 @@ pub mod workspaces;
 
 use crate::call::Call;
 use crate::error::{Error, IoContext, Result};
-use crate::views::doctor::{Finding, Group, Remark, Report, Tone};
+use crate::views::doctor::{CheckGroup, DoctorFinding, DoctorReport, Remark, RemarkTone};
 use crate::{home_record, settings};
 use orange_core::task::Task;
 use orange_core::{Action, Text, Timestamp, text};
@@ -31,10 +31,14 @@ use orange_sys::time_limit::LimitOfThread;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-impl Report {
+impl DoctorReport {
     /// A problem of which nothing says what to do.
-    fn add(&mut self, subject: impl Into<String>, problem: impl Into<String>) -> &mut Finding {
-        self.findings.push(Finding {
+    fn add(
+        &mut self,
+        subject: impl Into<String>,
+        problem: impl Into<String>,
+    ) -> &mut DoctorFinding {
+        self.findings.push(DoctorFinding {
             group: self.group,
             subject: subject.into(),
             problem: problem.into(),
@@ -93,7 +97,7 @@ impl Report {
             Err(error) => error,
         };
         let problem = format!("could not be checked: {}", error.message);
-        let same = |known: &Finding| known.subject == subject && known.problem == problem;
+        let same = |known: &DoctorFinding| known.subject == subject && known.problem == problem;
         if !self.findings.iter().any(same) {
             let how = error.hint;
             let how = how.unwrap_or_else(|| "fix the cause, then run this again".into());
@@ -103,18 +107,18 @@ impl Report {
     }
 
     fn fine(&mut self, text: impl Into<Text>) {
-        self.remark(text.into(), None, Tone::Fine);
+        self.remark(text.into(), None, RemarkTone::Fine);
     }
 
     fn note(&mut self, text: impl Into<Text>) {
-        self.remark(text.into(), None, Tone::Note);
+        self.remark(text.into(), None, RemarkTone::Note);
     }
 
     fn aside(&mut self, text: impl Into<Text>) {
-        self.remark(text.into(), None, Tone::Aside);
+        self.remark(text.into(), None, RemarkTone::Aside);
     }
 
-    fn remark(&mut self, text: Text, time: Option<Timestamp>, tone: Tone) {
+    fn remark(&mut self, text: Text, time: Option<Timestamp>, tone: RemarkTone) {
         self.remarks.push(Remark {
             group: self.group,
             text,
@@ -137,7 +141,7 @@ impl Report {
 
     /// For a copy of a home, in which every command that changes something is refused.
     fn withdraw_repairs(&mut self) {
-        let of_home = |finding: &&mut Finding| finding.group != Group::Machine;
+        let of_home = |finding: &&mut DoctorFinding| finding.group != CheckGroup::Machine;
         for finding in self.findings.iter_mut().filter(of_home) {
             finding.repair = None;
         }
@@ -145,49 +149,53 @@ impl Report {
 }
 
 /// One check of one group.
-type Check = fn(&Call, &mut Report) -> Result<()>;
+type DoctorCheck = fn(&Call, &mut DoctorReport) -> Result<()>;
 
 /// What is looked at in a home, in this order; and whether that needs a git that answers.
-const CHECKS: &[(Group, bool, Check)] = &[
-    (Group::Home, false, check_config),
-    (Group::Home, false, registry::check_projects),
-    (Group::Home, true, repositories::check_repositories),
-    (Group::Databases, false, databases::check_databases),
-    (Group::Tasks, false, tasks::check_tasks),
-    (Group::Tasks, false, tasks::check_links),
-    (Group::Tasks, false, evidence::check_evidence),
-    (Group::Tasks, false, phased::check_plans),
+const CHECKS: &[(CheckGroup, bool, DoctorCheck)] = &[
+    (CheckGroup::Home, false, check_config),
+    (CheckGroup::Home, false, registry::check_projects),
+    (CheckGroup::Home, true, repositories::check_repositories),
+    (CheckGroup::Databases, false, databases::check_databases),
+    (CheckGroup::Tasks, false, tasks::check_tasks),
+    (CheckGroup::Tasks, false, tasks::check_links),
+    (CheckGroup::Tasks, false, evidence::check_evidence),
+    (CheckGroup::Tasks, false, phased::check_plans),
     // After these, since the index is asked: what is wrong with it must have been found.
-    (Group::Home, false, registry::check_unregistered),
-    (Group::Processes, false, processes::check_runs),
-    (Group::Processes, false, phased::check_claims),
-    (Group::Sessions, false, sessions::check_sessions),
-    (Group::Sessions, false, agents::check_agents),
-    (Group::Processes, false, processes::check_processes),
+    (CheckGroup::Home, false, registry::check_unregistered),
+    (CheckGroup::Processes, false, processes::check_runs),
+    (CheckGroup::Processes, false, phased::check_claims),
+    (CheckGroup::Sessions, false, sessions::check_sessions),
+    (CheckGroup::Sessions, false, agents::check_agents),
+    (CheckGroup::Processes, false, processes::check_processes),
     // After these: nobody may live in a slot that is given back.
-    (Group::Pool, true, workspaces::check_workspaces),
-    (Group::Leftovers, false, leftovers::check_leftovers),
-    (Group::Leftovers, false, phased::check_transcripts),
-    (Group::Leftovers, true, git_leftovers::check_git_leftovers),
+    (CheckGroup::Pool, true, workspaces::check_workspaces),
+    (CheckGroup::Leftovers, false, leftovers::check_leftovers),
+    (CheckGroup::Leftovers, false, phased::check_transcripts),
+    (
+        CheckGroup::Leftovers,
+        true,
+        git_leftovers::check_git_leftovers,
+    ),
 ];
 
 /// How long git may take over one question; a repair takes the time it needs.
 const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Looks at everything, and with `repair` mends what can be mended. With `measure` slots are measured too.
-pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
+pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<DoctorReport> {
     if repair {
         crate::access::people_only(call, "repair the home")?;
     }
     let _limit = (!repair).then(|| LimitOfThread::set(Some(GIT_TIMEOUT)));
-    let mut report = Report {
+    let mut report = DoctorReport {
         repairs: repair,
-        ..Report::default()
+        ..DoctorReport::default()
     };
     let has_git = machine::check_programs(call, &mut report);
-    report.group = Group::Home;
+    report.group = CheckGroup::Home;
     if !home::check_home(call, &mut report) {
-        report.group = Group::Machine;
+        report.group = CheckGroup::Machine;
         harnesses::check_harnesses(call, &mut report);
         return Ok(report);
     }
@@ -204,9 +212,9 @@ pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
             report.by_hand(group.as_str(), problem, how);
         }
     }
-    report.group = Group::Machine;
+    report.group = CheckGroup::Machine;
     harnesses::check_harnesses(call, &mut report);
-    report.group = Group::Disk;
+    report.group = CheckGroup::Disk;
     disk::measure_disk(call, &mut report, measure, has_git);
     report.copy_of = home_record::copied_from(call).map(Path::to_owned);
     if report.copy_of.is_some() {
@@ -215,7 +223,7 @@ pub fn doctor(call: &Call, repair: bool, measure: bool) -> Result<Report> {
     Ok(report)
 }
 
-fn check_config(call: &Call, report: &mut Report) -> Result<()> {
+fn check_config(call: &Call, report: &mut DoctorReport) -> Result<()> {
     for problem in settings::settings_problems(call) {
         let how = text!("{} opens it", Action::edit_settings());
         report.by_hand("config.yaml", problem, how);

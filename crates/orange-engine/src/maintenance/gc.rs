@@ -16,19 +16,19 @@ use std::{fs, io};
 
 choice! {
     /// What is kept for a time only; its name is that of the setting.
-    pub enum Kind ("kind of thing that expires") {
+    pub enum ExpiryKind ("kind of thing that expires") {
         Rescues = "rescue", Trash = "trash", Screens = "screens", Logs = "log",
     }
 }
 
-impl Kind {
+impl ExpiryKind {
     /// One of it, as a person calls it.
     pub fn noun(self) -> &'static str {
         match self {
-            Kind::Rescues => "rescue",
-            Kind::Trash => "deleted task",
-            Kind::Screens => "screen",
-            Kind::Logs => "rotated log",
+            ExpiryKind::Rescues => "rescue",
+            ExpiryKind::Trash => "deleted task",
+            ExpiryKind::Screens => "screen",
+            ExpiryKind::Logs => "rotated log",
         }
     }
 }
@@ -45,7 +45,7 @@ pub struct Item {
 
 /// Something that stays although it may have expired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Left {
+pub struct LeftBehind {
     pub name: String,
     #[serde(rename = "reason")]
     pub why: String,
@@ -59,24 +59,24 @@ pub struct Left {
 /// What was found of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Swept {
-    pub kind: Kind,
+    pub kind: ExpiryKind,
     pub keep_days: u32,
     #[serde(flatten, serialize_with = "with_sums")]
     pub items: Vec<Item>,
     #[serde(rename = "kept")]
-    pub left: Vec<Left>,
+    pub left: Vec<LeftBehind>,
 }
 
 fn with_sums<S: Serializer>(items: &[Item], to: S) -> std::result::Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Keys<'a> {
+    struct ExpiredKeys<'a> {
         count: usize,
         bytes: u64,
         items: &'a [Item],
     }
     let count = items.len();
     let bytes = items.iter().map(|item| item.bytes).sum();
-    Keys {
+    ExpiredKeys {
         count,
         bytes,
         items,
@@ -92,7 +92,7 @@ pub struct GcReport {
 }
 
 impl Swept {
-    fn new(kind: Kind, keep_days: u32) -> Swept {
+    fn new(kind: ExpiryKind, keep_days: u32) -> Swept {
         Swept {
             kind,
             keep_days,
@@ -105,8 +105,8 @@ impl Swept {
         self.items.iter().map(|item| item.bytes).sum()
     }
 
-    fn stays(&mut self, name: impl Into<String>, why: impl Into<String>) -> &mut Left {
-        self.left.push(Left {
+    fn stays(&mut self, name: impl Into<String>, why: impl Into<String>) -> &mut LeftBehind {
+        self.left.push(LeftBehind {
             name: name.into(),
             why: why.into(),
             failed: false,
@@ -141,12 +141,12 @@ pub(crate) fn sweep(call: &Call, remove: bool) -> Result<Vec<Swept>> {
     }
     settings::config(call)?;
     let mut all = Vec::new();
-    for kind in Kind::ALL {
+    for kind in ExpiryKind::ALL {
         let swept = match kind {
-            Kind::Rescues => rescues::sweep_rescues(call, None, remove),
-            Kind::Trash => trash::sweep_trash(call, remove),
-            Kind::Screens => screens::sweep_screens(call, remove),
-            Kind::Logs => logs::sweep_logs(call, remove),
+            ExpiryKind::Rescues => rescues::sweep_rescues(call, None, remove),
+            ExpiryKind::Trash => trash::sweep_trash(call, remove),
+            ExpiryKind::Screens => screens::sweep_screens(call, remove),
+            ExpiryKind::Logs => logs::sweep_logs(call, remove),
         };
         // What stops one kind must not hide what became of the others.
         all.push(swept.unwrap_or_else(|error| {

@@ -6,11 +6,13 @@ use crate::error::{Result, err};
 use crate::execution;
 use crate::git::checkpoint;
 use crate::phases::criteria::{self, Checked};
-use crate::phases::executor::{End, Executor};
+use crate::phases::executor::{Executor, ExecutorEnd};
 use crate::phases::progress::Progress;
-use crate::phases::transcripts::{self, Transcript};
+use crate::phases::transcripts::{self, TurnTranscript};
 use crate::phases::{spec, turn};
-use orange_core::work::execution::{Advance, Execution, Iteration, Outcome, advance as carry_out};
+use orange_core::work::execution::{
+    Advance, Execution, Iteration, IterationOutcome, advance as carry_out,
+};
 use orange_core::workflow::Trigger;
 use orange_sys::crash_points::crash_point;
 use std::time::Duration;
@@ -28,7 +30,7 @@ pub(super) fn check(
     this: &mut Executor<'_>,
     execution: &Execution,
     at: usize,
-) -> Result<Option<End>> {
+) -> Result<Option<ExecutorEnd>> {
     let mut turn = iteration(execution, at)?;
     let phase = this.planned(&turn.phase)?;
     if turn.head.is_none() {
@@ -42,7 +44,7 @@ pub(super) fn check(
         checks.extend(outline);
     }
     if let Checked::All(checks) = &checked
-        && turn.outcome == Some(Outcome::Completed)
+        && turn.outcome == Some(IterationOutcome::Completed)
         && checks.iter().all(|check| check.passed != Some(false))
     {
         checked = criteria::check_clean(this, &phase, &head, checks.clone())?;
@@ -51,7 +53,7 @@ pub(super) fn check(
         Checked::All(checks) => checks,
         Checked::Stopped => return Ok(Some(this.interrupted())),
         // The iteration stays unchecked, so that the check is made when the task goes on.
-        Checked::Impossible(why) => return Ok(Some(End::Because(Trigger::NO_CHECK, why))),
+        Checked::Impossible(why) => return Ok(Some(ExecutorEnd::Because(Trigger::NO_CHECK, why))),
     };
     turn.checked = true;
     this.call
@@ -65,7 +67,7 @@ pub(super) fn advance(
     this: &mut Executor<'_>,
     mut execution: Execution,
     at: usize,
-) -> Result<Option<End>> {
+) -> Result<Option<ExecutorEnd>> {
     let before = iteration(&execution, at)?;
     let used = execution.used_of_attempt(&before.phase);
     let outcome = carry_out(
@@ -96,7 +98,7 @@ pub(super) fn advance(
     }
     let complete = transcripts::in_words(&turn, execution.status(&turn.phase));
     (this.show)(Progress::Over(&complete));
-    Transcript::of(this, &turn.phase, turn.iteration).complete(this, &execution, &turn);
+    TurnTranscript::of(this, &turn.phase, turn.iteration).complete(this, &execution, &turn);
     crash_point("execution.transcript");
     this.call
         .with_database(|database| database.advanced(&this.task.id, &turn, &execution))?;
@@ -105,7 +107,7 @@ pub(super) fn advance(
     if !this.journal()? {
         return Ok(Some(this.interrupted()));
     }
-    if turn.outcome == Some(Outcome::Service) {
+    if turn.outcome == Some(IterationOutcome::Service) {
         return Ok(wait(this, &turn));
     }
     Ok(None)
@@ -119,7 +121,7 @@ pub(super) fn interrupt(
 ) -> Result<()> {
     execution.interrupt(at, this.call.now());
     let turn = iteration(&execution, at)?;
-    Transcript::of(this, &turn.phase, turn.iteration).complete(this, &execution, &turn);
+    TurnTranscript::of(this, &turn.phase, turn.iteration).complete(this, &execution, &turn);
     this.store(&execution)
 }
 
@@ -129,14 +131,14 @@ pub(super) fn used_up(
     mut execution: Execution,
     phase: &str,
     why: &str,
-) -> Result<Option<End>> {
+) -> Result<Option<ExecutorEnd>> {
     execution.used_up(&this.plan, &this.rules.core, phase, why);
     this.store(&execution)?;
     Ok((!this.journal()?).then(|| this.interrupted()))
 }
 
 /// Waits until the service is tried again; something, when the executor is to end before.
-pub(super) fn wait(this: &Executor<'_>, turn: &Iteration) -> Option<End> {
+pub(super) fn wait(this: &Executor<'_>, turn: &Iteration) -> Option<ExecutorEnd> {
     let again = turn.again_at?;
     tracing::info!(%again, "the service is tried again then");
     (this.show)(Progress::Waiting {

@@ -7,7 +7,7 @@ use crate::effects::{messages, spoken};
 use crate::error::{IoContext, Result};
 use crate::field_checks::bad_value;
 use crate::git::{Git, commit_of};
-use crate::headless::{self, Request, TurnExtras, TurnOf};
+use crate::headless::{self, TurnExtras, TurnOf, TurnRequest};
 use crate::rules::rules_commit;
 use crate::sessions::programs;
 use crate::settings::{self, models};
@@ -21,7 +21,7 @@ use orange_core::naming::cut_at;
 use orange_core::prompt::{PromptName, Values};
 use orange_core::task::{Field, FieldMap, Task, Weight};
 use orange_core::work::answer::last_object;
-use orange_core::work::execution::{Iteration, IterationKind, Outcome};
+use orange_core::work::execution::{Iteration, IterationKind, IterationOutcome};
 use orange_core::workflow::{Actor, Role};
 use serde_json::Value;
 use std::fs;
@@ -90,7 +90,7 @@ fn asked(call: &Call, place: &Place, task: &Task) -> Result<(Weight, String)> {
         Role::Executor,
         &harness,
     )?;
-    let request = Request {
+    let request = TurnRequest {
         harness: harness.name.clone(),
         folder: folder.clone(),
         prompt,
@@ -134,8 +134,8 @@ fn asked(call: &Call, place: &Place, task: &Task) -> Result<(Weight, String)> {
         }
     };
     iteration.outcome = Some(match found {
-        Some(_) => Outcome::Completed,
-        None => Outcome::Failed,
+        Some(_) => IterationOutcome::Completed,
+        None => IterationOutcome::Failed,
     });
     call.with_database(|database| database.spend(&task.id, &iteration))?;
     turn?;

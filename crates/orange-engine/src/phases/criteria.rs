@@ -12,7 +12,7 @@ use crate::projects::Project;
 use crate::rules::{Rules, rules_commit};
 use crate::workspaces::consents;
 use crate::{person_environment, started_by};
-use orange_core::verification::{CheckResult, Outcome};
+use orange_core::verification::{CheckOutcome, CheckResult};
 use orange_core::work::criterion::Criterion;
 use orange_core::work::execution::CriterionResult;
 use orange_core::work::plan::PlannedPhase;
@@ -46,13 +46,13 @@ pub(super) fn check(this: &Executor<'_>, phase: &PlannedPhase, commit: &str) -> 
     for criterion in &phase.completion_criteria {
         checking.tell(criterion, false);
         match checking.in_slot(criterion)? {
-            Looked::Result(result) => {
+            CriterionLook::Result(result) => {
                 (this.show)(Progress::Checked(&result));
                 results.push(result);
             }
-            Looked::NoCommand => {}
-            Looked::Stopped => return Ok(Checked::Stopped),
-            Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
+            CriterionLook::NoCommand => {}
+            CriterionLook::Stopped => return Ok(Checked::Stopped),
+            CriterionLook::Impossible(why) => return Ok(Checked::Impossible(why)),
         }
     }
     Ok(Checked::All(results))
@@ -75,13 +75,13 @@ pub(super) fn check_clean(
             Some(criterion) => {
                 checking.tell(criterion, true);
                 match checking.in_clean_worktree(criterion)? {
-                    Looked::Result(clean) => {
+                    CriterionLook::Result(clean) => {
                         (this.show)(Progress::Checked(&clean));
                         last.push(clean);
                     }
-                    Looked::NoCommand => last.push(result),
-                    Looked::Stopped => return Ok(Checked::Stopped),
-                    Looked::Impossible(why) => return Ok(Checked::Impossible(why)),
+                    CriterionLook::NoCommand => last.push(result),
+                    CriterionLook::Stopped => return Ok(Checked::Stopped),
+                    CriterionLook::Impossible(why) => return Ok(Checked::Impossible(why)),
                 }
             }
             None => last.push(result),
@@ -91,7 +91,7 @@ pub(super) fn check_clean(
 }
 
 /// What a look at one criterion came to.
-enum Looked {
+enum CriterionLook {
     Result(CriterionResult),
     /// Nothing is run for it.
     NoCommand,
@@ -124,17 +124,21 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn in_slot(&self, criterion: &Criterion) -> Result<Looked> {
+    fn in_slot(&self, criterion: &Criterion) -> Result<CriterionLook> {
         let (call, slot) = (self.this.call, &self.this.slot);
         if let Criterion::FilesExist(files) = criterion {
-            return self.files_exist(criterion, files).map(Looked::Result);
+            return self
+                .files_exist(criterion, files)
+                .map(CriterionLook::Result);
         }
         let Some(checker) = rules::checker(criterion, &self.rules) else {
-            return Ok(Looked::NoCommand);
+            return Ok(CriterionLook::NoCommand);
         };
         let why_not = checker.why_not(call, &self.project, criterion, slot)?;
         if let Some(why) = why_not {
-            return Ok(Looked::Result(CriterionResult::new(criterion, None, why)));
+            return Ok(CriterionLook::Result(CriterionResult::new(
+                criterion, None, why,
+            )));
         }
         let name = slot.file_name().unwrap_or_default().to_string_lossy();
         let in_slot = InSlot {
@@ -151,17 +155,17 @@ impl<'a> Checking<'a> {
             }
         })?;
         let Some((result, measured)) = found else {
-            return Ok(Looked::Stopped);
+            return Ok(CriterionLook::Stopped);
         };
         // Whether the agent removed what its check needs, or this machine never had it, is told by the commit it began from.
         if result.program_is_missing() {
             let on_base =
                 self.with_check(&rules, |check| check::check_clean(call, check, &self.base))?;
             match on_base {
-                None => return Ok(Looked::Stopped),
+                None => return Ok(CriterionLook::Stopped),
                 Some((on_base, _)) if on_base.program_is_missing() => {
                     let command = on_base.command.unwrap_or_default();
-                    return Ok(Looked::Impossible(format!(
+                    return Ok(CriterionLook::Impossible(format!(
                         "{setting} cannot run: `{command}` ends with {}, also where the task began: a program is missing",
                         on_base.reason
                     )));
@@ -172,16 +176,16 @@ impl<'a> Checking<'a> {
         Ok(looked_at(criterion, setting, (&result, &measured)))
     }
 
-    fn in_clean_worktree(&self, criterion: &Criterion) -> Result<Looked> {
+    fn in_clean_worktree(&self, criterion: &Criterion) -> Result<CriterionLook> {
         let Some(checker) = rules::checker(criterion, &self.rules) else {
-            return Ok(Looked::NoCommand);
+            return Ok(CriterionLook::NoCommand);
         };
         let setting = checker.setting;
         let rules = self.rules_with(checker);
         let found = self.with_check(&rules, |check| {
             check::check_clean(self.this.call, check, self.commit)
         })?;
-        Ok(found.map_or(Looked::Stopped, |(result, measured)| {
+        Ok(found.map_or(CriterionLook::Stopped, |(result, measured)| {
             looked_at(criterion, setting, (&result, &measured))
         }))
     }
@@ -236,19 +240,22 @@ fn looked_at(
     criterion: &Criterion,
     setting: &str,
     (result, measured): (&CheckResult, &Measured),
-) -> Looked {
+) -> CriterionLook {
     let (passed, detail) = match result.outcome {
-        Outcome::Passed => (true, result.words()),
-        Outcome::Failed | Outcome::TimedOut => (false, result.report()),
-        Outcome::NotRun => {
-            return Looked::Impossible(format!("{setting} could not be run: {}", result.reason));
+        CheckOutcome::Passed => (true, result.words()),
+        CheckOutcome::Failed | CheckOutcome::TimedOut => (false, result.report()),
+        CheckOutcome::NotRun => {
+            return CriterionLook::Impossible(format!(
+                "{setting} could not be run: {}",
+                result.reason
+            ));
         }
     };
     let (passed, detail) = match criterion {
         Criterion::CoverageAbove(wanted) if passed => coverage(*wanted, measured),
         _ => (passed, detail),
     };
-    Looked::Result(CriterionResult::new(criterion, Some(passed), detail))
+    CriterionLook::Result(CriterionResult::new(criterion, Some(passed), detail))
 }
 
 fn coverage(wanted: u8, measured: &Measured) -> (bool, String) {
@@ -268,7 +275,7 @@ fn coverage(wanted: u8, measured: &Measured) -> (bool, String) {
 mod tests {
     use super::*;
 
-    fn result(outcome: Outcome) -> CheckResult {
+    fn result(outcome: CheckOutcome) -> CheckResult {
         CheckResult {
             outcome,
             reason: "not started: no memory".into(),
@@ -284,8 +291,10 @@ mod tests {
                 percentage: percentage.map(str::to_owned),
             };
             match looked_at(criterion, "verify.coverage", (&result(outcome), &measured)) {
-                Looked::Result(result) => result.passed,
-                Looked::Impossible(_) | Looked::NoCommand | Looked::Stopped => None,
+                CriterionLook::Result(result) => result.passed,
+                CriterionLook::Impossible(_)
+                | CriterionLook::NoCommand
+                | CriterionLook::Stopped => None,
             }
         };
         for (percentage, passed) in [
@@ -294,13 +303,13 @@ mod tests {
             (Some("100.0"), true),
             (None, false),
         ] {
-            let found = looked(&coverage, Outcome::Passed, percentage);
+            let found = looked(&coverage, CheckOutcome::Passed, percentage);
             assert_eq!(found, Some(passed), "{percentage:?}");
         }
-        let found = looked(&coverage, Outcome::Failed, Some("90"));
+        let found = looked(&coverage, CheckOutcome::Failed, Some("90"));
         assert_eq!(found, Some(false));
         assert_eq!(
-            looked(&Criterion::AllTestsPass, Outcome::Passed, None),
+            looked(&Criterion::AllTestsPass, CheckOutcome::Passed, None),
             Some(true)
         );
     }
@@ -308,8 +317,9 @@ mod tests {
     #[test]
     fn a_check_that_could_not_be_run_stops_the_executor() {
         let measured = Measured::default();
-        let said = (&result(Outcome::NotRun), &measured);
-        let Looked::Impossible(why) = looked_at(&Criterion::NoLintErrors, "verify.lint", said)
+        let said = (&result(CheckOutcome::NotRun), &measured);
+        let CriterionLook::Impossible(why) =
+            looked_at(&Criterion::NoLintErrors, "verify.lint", said)
         else {
             panic!("it counts");
         };

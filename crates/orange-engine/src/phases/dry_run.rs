@@ -10,7 +10,7 @@ use crate::verbs::phased::{is_phased, not_here};
 use crate::views::plan::ShownPlan;
 use crate::views::task;
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, Rules, Step, next_step};
+use orange_core::work::execution::{Execution, ExecutionRules, Step, next_step};
 use orange_core::work::plan::Plan;
 use orange_core::{Action, text};
 
@@ -91,7 +91,7 @@ fn plan_of(call: &Call, task: &Task) -> Result<Plan> {
 }
 
 /// The next step, after what was interrupted has been noted as such.
-fn first_step(call: &Call, plan: &Plan, execution: &mut Execution, rules: &Rules) -> Step {
+fn first_step(call: &Call, plan: &Plan, execution: &mut Execution, rules: &ExecutionRules) -> Step {
     loop {
         match next_step(plan, execution, rules) {
             Step::Interrupted(iteration) => execution.interrupt(iteration, call.now()),

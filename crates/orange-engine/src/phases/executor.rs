@@ -48,7 +48,7 @@ pub(super) struct Executor<'a> {
 }
 
 /// Why an executor ends.
-pub(super) enum End {
+pub(super) enum ExecutorEnd {
     /// What its rows say: everything is done, a person is asked, a phase has failed.
     Rows,
     /// Orange asked for it, and moves the task itself.
@@ -86,7 +86,7 @@ fn live(call: &Call, run: &ExecutorRun, show: &Show<'_>) -> Result<()> {
     let over = AtomicBool::new(false);
     let outcome = std::thread::scope(|scope| {
         // A panic ends the heartbeat too: this thread is waited for.
-        let _ended = Ended(&over);
+        let _ended = HeartbeatGuard(&over);
         let claimed = claim(&call, run, &task);
         scope.spawn(|| keep_alive(&call, run, &task, &over));
         claimed.and_then(|()| execute(&call, run, show, &place, task.clone()))
@@ -99,15 +99,15 @@ fn live(call: &Call, run: &ExecutorRun, show: &Show<'_>) -> Result<()> {
     budget::warn_at_end(&call, &task);
     let end = outcome.unwrap_or_else(|error| {
         tracing::error!(%error, "the executor cannot go on");
-        End::Because(Trigger::START_FAILED, spoken(&call, &error))
+        ExecutorEnd::Because(Trigger::START_FAILED, spoken(&call, &error))
     });
     finish(&call, run, show, &place, end)
 }
 
 /// Ends the heartbeat when it is dropped.
-struct Ended<'a>(&'a AtomicBool);
+struct HeartbeatGuard<'a>(&'a AtomicBool);
 
-impl Drop for Ended<'_> {
+impl Drop for HeartbeatGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
@@ -177,7 +177,7 @@ fn execute(
     show: &Show<'_>,
     place: &Place,
     task: Task,
-) -> Result<End> {
+) -> Result<ExecutorEnd> {
     let plan = execution::required_plan(call, &task)?;
     let rules = rules::of(call, &task, &plan)?;
     let retry_delay = settings::config(call)?.agents.retry_delay;
@@ -201,7 +201,7 @@ fn execute(
     end
 }
 
-fn steps(this: &mut Executor<'_>) -> Result<End> {
+fn steps(this: &mut Executor<'_>) -> Result<ExecutorEnd> {
     loop {
         if this.run.is_to_stop() {
             return Ok(this.interrupted());
@@ -209,7 +209,7 @@ fn steps(this: &mut Executor<'_>) -> Result<End> {
         // After a repair of orange.db there may be none any more, or another one.
         if execution::required_plan(this.call, &this.task)? != this.plan {
             let why = "its plan was written anew".to_owned();
-            return Ok(End::Because(Trigger::SIGTERM, why));
+            return Ok(ExecutorEnd::Because(Trigger::SIGTERM, why));
         }
         let execution = execution::execution(this.call, &this.task)?;
         if !this.gates_are_current(&execution)? {
@@ -236,10 +236,10 @@ fn steps(this: &mut Executor<'_>) -> Result<End> {
             Step::UsedUp { phase, why } => after_turn::used_up(this, execution, &phase, &why)?,
             Step::PausedAfterPhase(phase) => {
                 let why = format!("phase {phase} was to run alone, and is over");
-                Some(End::Because(Trigger::PHASE_ALONE, why))
+                Some(ExecutorEnd::Because(Trigger::PHASE_ALONE, why))
             }
             Step::Gate { .. } | Step::Ask { .. } | Step::Failed { .. } | Step::Done => {
-                Some(End::Rows)
+                Some(ExecutorEnd::Rows)
             }
         };
         if let Some(end) = end {
@@ -313,24 +313,30 @@ impl Executor<'_> {
         name.unwrap_or_default()
     }
 
-    pub(super) fn interrupted(&self) -> End {
+    pub(super) fn interrupted(&self) -> ExecutorEnd {
         if self.run.was_asked_to_stop() {
-            End::Stopped
+            ExecutorEnd::Stopped
         } else {
-            End::Because(Trigger::SIGTERM, self.run.interruption().to_owned())
+            ExecutorEnd::Because(Trigger::SIGTERM, self.run.interruption().to_owned())
         }
     }
 }
 
 /// Moves the task on, and leaves the hooks, which end this process, to an errand.
-fn finish(call: &Call, run: &ExecutorRun, show: &Show<'_>, place: &Place, end: End) -> Result<()> {
+fn finish(
+    call: &Call,
+    run: &ExecutorRun,
+    show: &Show<'_>,
+    place: &Place,
+    end: ExecutorEnd,
+) -> Result<()> {
     let (trigger, why) = match end {
-        End::Stopped => {
+        ExecutorEnd::Stopped => {
             show(Progress::Ends("it was asked to stop"));
             return Ok(());
         }
-        End::Rows => (Trigger::ORPHAN, "its plan has no more steps".to_owned()),
-        End::Because(trigger, why) => (trigger, why),
+        ExecutorEnd::Rows => (Trigger::ORPHAN, "its plan has no more steps".to_owned()),
+        ExecutorEnd::Because(trigger, why) => (trigger, why),
     };
     let Some(mut tx) = lock(call, run, place)? else {
         return Ok(());

@@ -5,20 +5,22 @@ use crate::effects::executor::harness_of_judge;
 use crate::effects::{spoken, start_agent};
 use crate::error::{IoContext, Result};
 use crate::execution;
-use crate::headless::{Request, TurnExtras};
+use crate::headless::{TurnExtras, TurnRequest};
 use crate::phases::after_turn;
-use crate::phases::executor::{End, Executor};
+use crate::phases::executor::{Executor, ExecutorEnd};
 use crate::phases::progress::Progress;
-use crate::phases::transcripts::{self, Transcript};
-use crate::phases::turn::{self, Agent};
+use crate::phases::transcripts::{self, TurnTranscript};
+use crate::phases::turn::{self, TurnAgent};
 use crate::prompt::judge as prompts;
 use crate::sessions::programs;
 use crate::settings::models;
 use crate::store::private;
 use orange_core::config::Permissions;
-use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, WantedJudge};
+use orange_core::work::execution::{
+    Execution, Iteration, IterationKind, IterationOutcome, WantedJudge,
+};
 use orange_core::work::plan::PlannedPhase;
-use orange_core::work::verdict::{Decision, Judgement};
+use orange_core::work::verdict::{JudgeDecision, Judgement};
 use orange_core::workflow::{Role, Trigger};
 use orange_sys::crash_points::crash_point;
 use std::fs;
@@ -32,19 +34,19 @@ pub(super) fn ask(
     this: &mut Executor<'_>,
     mut execution: Execution,
     wanted: &WantedJudge,
-) -> Result<Option<End>> {
+) -> Result<Option<ExecutorEnd>> {
     let phase = this.planned(&wanted.phase)?;
     let (agent, role) = match agent(this) {
         Ok(agent) => agent,
         Err(error) => {
             let why = spoken(this.call, &error);
-            return Ok(Some(End::Because(Trigger::NO_HARNESS, why)));
+            return Ok(Some(ExecutorEnd::Because(Trigger::NO_HARNESS, why)));
         }
     };
     let state = execution.phase(&phase.name);
     let head = state.and_then(|state| state.commit_sha.as_deref());
     let prompt = prompts::prompt(&this.about(), &execution, &phase, head)?;
-    let transcript = Transcript::of(this, &phase.name, wanted.iteration);
+    let transcript = TurnTranscript::of(this, &phase.name, wanted.iteration);
     let session = uuid::Uuid::new_v4().to_string();
     let mut iteration = Iteration {
         phase: phase.name.clone(),
@@ -71,9 +73,9 @@ pub(super) fn ask(
     let end = turn::note(this, &mut iteration, said, |text| {
         let judgement = Judgement::read(text);
         let outcome = match judgement.decision {
-            Decision::Approved => Outcome::Completed,
-            Decision::Rejected => Outcome::Continue,
-            Decision::Blocked => Outcome::Blocked,
+            JudgeDecision::Approved => IterationOutcome::Completed,
+            JudgeDecision::Rejected => IterationOutcome::Continue,
+            JudgeDecision::Blocked => IterationOutcome::Blocked,
         };
         (outcome, judgement.into())
     });
@@ -89,13 +91,13 @@ pub(super) fn decide(
     this: &mut Executor<'_>,
     mut execution: Execution,
     at: usize,
-) -> Result<Option<End>> {
+) -> Result<Option<ExecutorEnd>> {
     let judged = execution.judged(&this.plan, &this.rules.core, at, this.call.now());
     let run = after_turn::iteration(&execution, at)?;
     tracing::info!(phase = run.phase, ?judged, "judge over");
     let complete = transcripts::in_words(&run, execution.status(&run.phase));
     (this.show)(Progress::Over(&complete));
-    Transcript::of(this, &run.phase, run.iteration).complete(this, &execution, &run);
+    TurnTranscript::of(this, &run.phase, run.iteration).complete(this, &execution, &run);
     this.call.with_database(|database| {
         let decision = judged.decision.as_ref();
         database.judged(&this.task.id, &run, decision, &execution)
@@ -105,7 +107,7 @@ pub(super) fn decide(
     if !this.journal()? {
         return Ok(Some(this.interrupted()));
     }
-    if run.outcome == Some(Outcome::Service) {
+    if run.outcome == Some(IterationOutcome::Service) {
         return Ok(after_turn::wait(this, &run));
     }
     Ok(None)
@@ -116,34 +118,34 @@ pub(super) fn settle(
     this: &mut Executor<'_>,
     mut execution: Execution,
     phase: &str,
-) -> Result<Option<End>> {
+) -> Result<Option<ExecutorEnd>> {
     execution.settle_gate(&this.plan, &this.rules.core, phase, this.call.now());
     this.store(&execution)?;
     Ok((!this.journal()?).then(|| this.interrupted()))
 }
 
-fn agent(this: &Executor<'_>) -> Result<(Agent, Role)> {
+fn agent(this: &Executor<'_>) -> Result<(TurnAgent, Role)> {
     let (harness, role) = harness_of_judge(this.call, &this.task)?;
     let program = programs::fit_program(this.call, &harness)?;
     start_agent::check_login(this.call, &this.task, role)?;
-    Ok((Agent { harness, program }, role))
+    Ok((TurnAgent { harness, program }, role))
 }
 
 fn request(
     this: &Executor<'_>,
     phase: &PlannedPhase,
     wanted: &WantedJudge,
-    (agent, role): (&Agent, Role),
+    (agent, role): (&TurnAgent, Role),
     folder: PathBuf,
     prompt: String,
-) -> Result<Request> {
+) -> Result<TurnRequest> {
     let (call, rules) = (this.call, &this.rules.phases);
     let asked = models::of_task(&this.task, role);
     let name = format!("judge {}", phase.name);
     let turn_of = this
         .run
         .turn_of(&call.orange, &name, wanted.iteration, wanted.attempt);
-    Ok(Request {
+    Ok(TurnRequest {
         harness: agent.harness.name.clone(),
         folder,
         prompt,

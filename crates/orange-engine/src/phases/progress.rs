@@ -1,6 +1,6 @@
 //! What an executor tells its front end while it works, as it happens: nothing of it is stored, and nobody has to listen.
 
-pub use crate::headless::Said;
+pub use crate::headless::AgentOutput;
 use orange_core::Timestamp;
 use orange_core::work::criterion::Criterion;
 use orange_core::work::execution::{CriterionResult, Iteration};
@@ -11,7 +11,7 @@ pub enum Progress<'a> {
     /// An agent begins to work.
     Began(&'a Iteration),
     /// The agent says or does something.
-    Said(Said<'a>),
+    Said(AgentOutput<'a>),
     /// A criterion is being checked: in the slot, or once more in a clean worktree.
     Checking {
         criterion: &'a Criterion,

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::execution;
 use crate::phases::executor::Executor;
-use orange_core::work::execution::{CriterionResult, Iteration, Outcome};
+use orange_core::work::execution::{CriterionResult, Iteration, IterationOutcome};
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::{PhaseKind, PlannedPhase};
 use orange_core::work::spec::{SPEC_COMPLETE, SpecSource, check_handed_over, check_text};
@@ -16,7 +16,7 @@ pub(super) fn take_over(
     phase: &PlannedPhase,
     turn: &Iteration,
 ) -> Result<Option<CriterionResult>> {
-    if phase.kind != PhaseKind::Spec || turn.outcome != Some(Outcome::Completed) {
+    if phase.kind != PhaseKind::Spec || turn.outcome != Some(IterationOutcome::Completed) {
         return Ok(None);
     }
     let answer = turn.answer.as_ref();

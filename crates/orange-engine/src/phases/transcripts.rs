@@ -4,15 +4,15 @@
 use crate::error::plain;
 use crate::execution;
 use crate::git::checkpoint;
-use crate::headless::Said;
+use crate::headless::AgentOutput;
 use crate::phases::executor::Executor;
 use crate::store::{TRANSCRIPTS as FOLDER, make_folder, private};
 use orange_core::naming::cut_at;
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome};
+use orange_core::work::execution::{Execution, Iteration, IterationKind, IterationOutcome};
 use orange_core::work::tokens::Tokens;
-use orange_core::work::transcript::{self, ChangedFile, Header};
-use orange_core::work::verdict::Decision;
+use orange_core::work::transcript::{self, ChangedFileRow, Header};
+use orange_core::work::verdict::JudgeDecision;
 use orange_core::workflow::PhaseStatus;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -26,15 +26,15 @@ const MOST_BYTES: u64 = 256 * 1024 * 1024;
 const PIECE: usize = 64 * 1024;
 
 /// The transcript of one iteration.
-pub(super) struct Transcript {
+pub(super) struct TurnTranscript {
     path: PathBuf,
 }
 
-impl Transcript {
-    pub(super) fn of(this: &Executor<'_>, phase: &str, iteration: u32) -> Transcript {
+impl TurnTranscript {
+    pub(super) fn of(this: &Executor<'_>, phase: &str, iteration: u32) -> TurnTranscript {
         let position = this.plan.position(phase).map_or(0, |at| at + 1);
         let name = transcript::file_name(position, phase, iteration);
-        Transcript {
+        TurnTranscript {
             path: this.place.path.join(FOLDER).join(name),
         }
     }
@@ -132,19 +132,19 @@ pub(super) struct Writing {
 
 impl Writing {
     /// Takes what the agent says or does; whoever follows the file sees it at once.
-    pub(super) fn hear(&mut self, said: Said<'_>) {
+    pub(super) fn hear(&mut self, said: AgentOutput<'_>) {
         match said {
-            Said::Text(text) => {
+            AgentOutput::Text(text) => {
                 self.new_paragraph();
                 self.write(text);
                 self.write(transcript::end_of_text(text.bytes().last()));
             }
-            Said::Tool { name, on } => {
+            AgentOutput::Tool { name, on } => {
                 self.new_paragraph();
                 self.write(&format!("> {name}: {on}\n"));
             }
-            Said::Other(text) => self.write(text),
-            Said::Used { .. } => return,
+            AgentOutput::Other(text) => self.write(text),
+            AgentOutput::Used { .. } => return,
         }
         self.flush();
     }
@@ -210,7 +210,7 @@ pub(super) fn complete_ended(this: &Executor<'_>) {
         let Some(name) = &turn.transcript else {
             continue;
         };
-        let transcript = Transcript {
+        let transcript = TurnTranscript {
             path: this.place.path.join(FOLDER).join(name),
         };
         if transcript.is_open() {
@@ -223,17 +223,17 @@ fn failed(path: &Path, error: &io::Error) {
     tracing::error!(%error, path = %path.display(), "a transcript is not complete");
 }
 
-fn head<'a>(task: &'a Task, turn: &'a Iteration, status: PhaseStatus) -> Head<'a> {
-    Head { task, turn, status }
+fn head<'a>(task: &'a Task, turn: &'a Iteration, status: PhaseStatus) -> TranscriptHead<'a> {
+    TranscriptHead { task, turn, status }
 }
 
-struct Head<'a> {
+struct TranscriptHead<'a> {
     task: &'a Task,
     turn: &'a Iteration,
     status: PhaseStatus,
 }
 
-impl std::fmt::Display for Head<'_> {
+impl std::fmt::Display for TranscriptHead<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let tokens = Tokens::from(self.turn.usage).total_tokens();
         let header = Header {
@@ -316,19 +316,26 @@ fn copy_text(said: &mut impl BufRead, out: &mut impl Write) -> io::Result<Option
 /// Whether an iteration completed its phase, and why not.
 pub(super) fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
     let error = || turn.error.clone().unwrap_or_default();
-    if turn.kind == IterationKind::Judge && turn.outcome.is_some_and(Outcome::has_result) {
+    if turn.kind == IterationKind::Judge && turn.outcome.is_some_and(IterationOutcome::has_result) {
         return judged(turn);
     }
     match (status, turn.outcome) {
         (PhaseStatus::Completed, _) => "yes".to_owned(),
-        (PhaseStatus::Blocked, Some(Outcome::Blocked)) => "no (waiting for an answer)".to_owned(),
+        (PhaseStatus::Blocked, Some(IterationOutcome::Blocked)) => {
+            "no (waiting for an answer)".to_owned()
+        }
         (PhaseStatus::Blocked, _) => "yes (waiting at its gate)".to_owned(),
         (PhaseStatus::Failed, _) => "no (the phase failed)".to_owned(),
-        (PhaseStatus::Running, Some(Outcome::Completed)) => "yes (its judge is asked)".to_owned(),
-        (_, Some(Outcome::TimedOut | Outcome::Failed | Outcome::Service)) => {
+        (PhaseStatus::Running, Some(IterationOutcome::Completed)) => {
+            "yes (its judge is asked)".to_owned()
+        }
+        (
+            _,
+            Some(IterationOutcome::TimedOut | IterationOutcome::Failed | IterationOutcome::Service),
+        ) => {
             format!("no ({})", error())
         }
-        (_, Some(Outcome::Interrupted)) => "no (interrupted)".to_owned(),
+        (_, Some(IterationOutcome::Interrupted)) => "no (interrupted)".to_owned(),
         _ => "no (continuing to next iteration)".to_owned(),
     }
 }
@@ -337,9 +344,9 @@ pub(super) fn in_words(turn: &Iteration, status: PhaseStatus) -> String {
 fn judged(run: &Iteration) -> String {
     match run.judgement() {
         Some(judgement) => match judgement.decision {
-            Decision::Approved => format!("yes (approved by the judge: {})", judgement.reason),
-            Decision::Rejected => format!("no (rejected by the judge: {})", judgement.reason),
-            Decision::Blocked => format!("left to a person ({})", judgement.reason),
+            JudgeDecision::Approved => format!("yes (approved by the judge: {})", judgement.reason),
+            JudgeDecision::Rejected => format!("no (rejected by the judge: {})", judgement.reason),
+            JudgeDecision::Blocked => format!("left to a person ({})", judgement.reason),
         },
         None => {
             let why = run.error.as_deref().unwrap_or("the judge gave no decision");
@@ -349,7 +356,11 @@ fn judged(run: &Iteration) -> String {
 }
 
 /// What the iteration changed, as git says: from the commit of the one before.
-fn changed_files(this: &Executor<'_>, execution: &Execution, turn: &Iteration) -> Vec<ChangedFile> {
+fn changed_files(
+    this: &Executor<'_>,
+    execution: &Execution,
+    turn: &Iteration,
+) -> Vec<ChangedFileRow> {
     let mut before = execution.iterations.iter();
     let before = before
         .by_ref()
@@ -389,9 +400,9 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("01-implement-001.md");
         let mut writing = writing(&path, 10);
-        writing.hear(Said::Text("12345"));
+        writing.hear(AgentOutput::Text("12345"));
         for more in ["äöü", "more", "and more"] {
-            writing.hear(Said::Other(more));
+            writing.hear(AgentOutput::Other(more));
         }
         writing.finish();
         let text = fs::read_to_string(&path).unwrap();

@@ -10,10 +10,10 @@ use crate::execution::servers;
 use crate::git::checkpoint;
 use crate::git::state::{self, Head};
 use crate::harness::Harness;
-use crate::headless::{FailureKind, Request, Said, Turn, TurnExtras, listen_to_turn};
-use crate::phases::executor::{End, Executor};
+use crate::headless::{AgentOutput, FailureKind, Turn, TurnExtras, TurnRequest, listen_to_turn};
+use crate::phases::executor::{Executor, ExecutorEnd};
 use crate::phases::progress::Progress;
-use crate::phases::transcripts::Transcript;
+use crate::phases::transcripts::TurnTranscript;
 use crate::phases::ui_testing;
 use crate::prompt::phase as prompts;
 use crate::sessions::programs;
@@ -21,7 +21,9 @@ use crate::settings::models;
 use orange_core::task::Task;
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
-use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Wanted};
+use orange_core::work::execution::{
+    Execution, Iteration, IterationKind, IterationOutcome, WantedTurn,
+};
 use orange_core::work::plan::{McpServer, PhaseKind, PlannedPhase};
 use orange_core::workflow::{Role, Trigger};
 use orange_sys::crash_points::crash_point;
@@ -33,7 +35,7 @@ use std::time::{Duration, Instant};
 const BETWEEN_SPENDINGS: Duration = Duration::from_secs(1);
 
 /// The agent CLI of a turn.
-pub(super) struct Agent {
+pub(super) struct TurnAgent {
     pub(super) harness: Harness,
     pub(super) program: PathBuf,
 }
@@ -42,14 +44,14 @@ pub(super) struct Agent {
 pub(super) fn take(
     this: &mut Executor<'_>,
     mut execution: Execution,
-    wanted: &Wanted,
-) -> Result<Option<End>> {
+    wanted: &WantedTurn,
+) -> Result<Option<ExecutorEnd>> {
     let phase = this.planned(&wanted.phase)?;
     let agent = match agent(this) {
         Ok(agent) => agent,
         Err(error) => {
             let why = spoken(this.call, &error);
-            return Ok(Some(End::Because(Trigger::NO_HARNESS, why)));
+            return Ok(Some(ExecutorEnd::Because(Trigger::NO_HARNESS, why)));
         }
     };
     let prompt = prompts::prompt(&this.about(), &execution, &phase, wanted)?;
@@ -60,7 +62,7 @@ pub(super) fn take(
     });
     let session = wanted.resume.clone();
     let session = session.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-    let transcript = Transcript::of(this, &phase.name, wanted.iteration);
+    let transcript = TurnTranscript::of(this, &phase.name, wanted.iteration);
     let base = match phase.kind {
         PhaseKind::Review => crate::git::commit_of(&this.slot, "HEAD")?,
         _ => None,
@@ -104,7 +106,7 @@ pub(super) fn take(
     let end = note(this, &mut iteration, turn, |text| {
         let mut answer = Answer::read(text);
         answer.relative_to(&this.slot);
-        (Outcome::of_answer(answer.status), answer)
+        (IterationOutcome::of_answer(answer.status), answer)
     });
     iteration.ended_at = Some(this.call.now());
     keep(this, &iteration)?;
@@ -142,21 +144,21 @@ pub(super) fn keep(this: &Executor<'_>, iteration: &Iteration) -> Result<()> {
         .map(drop)
 }
 
-fn agent(this: &Executor<'_>) -> Result<Agent> {
+fn agent(this: &Executor<'_>) -> Result<TurnAgent> {
     let harness = harness_of_turns(this.call, &this.task)?;
     let program = programs::fit_program(this.call, &harness)?;
     start_agent::check_login(this.call, &this.task, Role::Executor)?;
-    Ok(Agent { harness, program })
+    Ok(TurnAgent { harness, program })
 }
 
 fn request(
     this: &Executor<'_>,
     phase: &PlannedPhase,
-    wanted: &Wanted,
-    agent: &Agent,
+    wanted: &WantedTurn,
+    agent: &TurnAgent,
     prompt: String,
     servers: Vec<McpServer>,
-) -> Result<Request> {
+) -> Result<TurnRequest> {
     let (call, spec, rules) = (this.call, &this.run.spec, &this.rules.phases);
     let mut asked = models::of_task(&this.task, Role::Executor);
     // A phase of the plan is more particular than the task.
@@ -178,7 +180,7 @@ fn request(
         ..TurnExtras::default()
     };
     ui_testing::equip(this, phase, &agent.harness, &mut extras)?;
-    Ok(Request {
+    Ok(TurnRequest {
         harness: agent.harness.name.clone(),
         folder: this.slot.clone(),
         prompt,
@@ -193,9 +195,9 @@ fn request(
 /// Runs the agent; a conversation that it does not know any more begins anew.
 pub(super) fn run(
     this: &Executor<'_>,
-    agent: &Agent,
-    mut request: Request,
-    transcript: &Transcript,
+    agent: &TurnAgent,
+    mut request: TurnRequest,
+    transcript: &TurnTranscript,
     iteration: &Iteration,
     notes: &[(String, String)],
 ) -> Result<Turn> {
@@ -208,9 +210,9 @@ pub(super) fn run(
             )));
         }
         for (name, on) in notes {
-            written.hear(Said::Tool { name, on });
+            written.hear(AgentOutput::Tool { name, on });
         }
-        let mut spending = Spending::of(this, iteration);
+        let mut spending = TurnSpending::of(this, iteration);
         let stop = || this.run.is_to_stop();
         let outcome = listen_to_turn(
             &agent.harness,
@@ -238,23 +240,23 @@ pub(super) fn run(
 }
 
 /// Keeps what a turn uses while it lasts, so that one that is killed has told it.
-struct Spending<'a> {
+struct TurnSpending<'a> {
     this: &'a Executor<'a>,
     iteration: Iteration,
     kept: Option<Instant>,
 }
 
-impl<'a> Spending<'a> {
-    fn of(this: &'a Executor<'a>, iteration: &Iteration) -> Spending<'a> {
-        Spending {
+impl<'a> TurnSpending<'a> {
+    fn of(this: &'a Executor<'a>, iteration: &Iteration) -> TurnSpending<'a> {
+        TurnSpending {
             this,
             iteration: iteration.clone(),
             kept: None,
         }
     }
 
-    fn hear(&mut self, said: &Said<'_>) {
-        let Said::Used { usage, model } = said else {
+    fn hear(&mut self, said: &AgentOutput<'_>) {
+        let AgentOutput::Used { usage, model } = said else {
             return;
         };
         self.iteration.usage = self.this.rules.prices.priced(*model, *usage).usage;
@@ -278,15 +280,15 @@ pub(super) fn note(
     this: &Executor<'_>,
     iteration: &mut Iteration,
     turn: Result<Turn>,
-    read: impl FnOnce(&str) -> (Outcome, Answer),
-) -> Option<End> {
+    read: impl FnOnce(&str) -> (IterationOutcome, Answer),
+) -> Option<ExecutorEnd> {
     let turn = match turn {
         Ok(turn) => turn,
         Err(error) => {
             let why = spoken(this.call, &error);
-            iteration.outcome = Some(Outcome::Service);
+            iteration.outcome = Some(IterationOutcome::Service);
             iteration.error = Some(why.clone());
-            return Some(End::Because(Trigger::NO_HARNESS, why));
+            return Some(ExecutorEnd::Because(Trigger::NO_HARNESS, why));
         }
     };
     iteration.model = turn.model.clone().or_else(|| iteration.model.take());
@@ -309,15 +311,15 @@ pub(super) fn note(
                 .until
                 .unwrap_or_else(|| this.call.now() + this.retry_delay);
             iteration.again_at = Some(again);
-            (Outcome::Service, None)
+            (IterationOutcome::Service, None)
         }
         FailureKind::LoggedOut | FailureKind::Refused => {
-            let end = End::Because(Trigger::NO_HARNESS, why);
-            (Outcome::Service, Some(end))
+            let end = ExecutorEnd::Because(Trigger::NO_HARNESS, why);
+            (IterationOutcome::Service, Some(end))
         }
-        FailureKind::Interrupted => (Outcome::Interrupted, Some(this.interrupted())),
-        FailureKind::TimedOut | FailureKind::Idle => (Outcome::TimedOut, None),
-        FailureKind::Failed => (Outcome::Failed, None),
+        FailureKind::Interrupted => (IterationOutcome::Interrupted, Some(this.interrupted())),
+        FailureKind::TimedOut | FailureKind::Idle => (IterationOutcome::TimedOut, None),
+        FailureKind::Failed => (IterationOutcome::Failed, None),
     };
     iteration.outcome = Some(outcome);
     end
@@ -377,7 +379,7 @@ fn check_branch(this: &Executor<'_>) -> Result<()> {
 
 /// `[orange] TASK-001: test - iteration 2`
 fn message(prefix: &str, task: &Task, iteration: &Iteration) -> String {
-    let how_far = if iteration.outcome == Some(Outcome::Completed) {
+    let how_far = if iteration.outcome == Some(IterationOutcome::Completed) {
         "completed".to_owned()
     } else {
         format!("iteration {}", iteration.iteration)

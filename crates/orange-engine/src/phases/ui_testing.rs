@@ -9,7 +9,7 @@ use crate::prompt::ui::is_tested;
 use crate::verbs::test_results;
 use orange_core::history::payload::McpServerFailed;
 use orange_core::history::{Event, Payload};
-use orange_core::work::execution::{Iteration, Wanted};
+use orange_core::work::execution::{Iteration, WantedTurn};
 use orange_core::work::plan::PlannedPhase;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn equip(
 pub(super) fn note(
     this: &Executor<'_>,
     phase: &PlannedPhase,
-    wanted: &Wanted,
+    wanted: &WantedTurn,
     harness: &Harness,
 ) -> Option<(String, String)> {
     if wanted.iteration_of_attempt > 1 || !is_tested(&this.task, phase) {

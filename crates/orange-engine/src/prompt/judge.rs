@@ -3,14 +3,14 @@
 
 use crate::call;
 use crate::error::Result;
-use crate::git::diff::{self, Shape, Sides};
+use crate::git::diff::{self, DiffShape, Sides};
 use crate::prompt::phase::{PromptOf, context, spec};
 use crate::prompt::prompt_of_phase;
 use crate::rules::rules_commit;
 use orange_core::naming::cut_at;
 use orange_core::prompt::{PromptName, Values};
 use orange_core::work::answer::{Findings, listed};
-use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome};
+use orange_core::work::execution::{Execution, Iteration, IterationKind, IterationOutcome};
 use orange_core::work::plan::{PhaseKind, PlannedPhase};
 
 /// How a judge's answer has to look.
@@ -113,7 +113,7 @@ fn in_a_sentence(criterion: &str) -> Option<&'static str> {
 /// What the last turn of a phase came to.
 fn output(execution: &Execution, phase: &PlannedPhase) -> String {
     let is_result = |turn: &&Iteration| {
-        turn.kind == IterationKind::Turn && turn.outcome.is_some_and(Outcome::has_result)
+        turn.kind == IterationKind::Turn && turn.outcome.is_some_and(IterationOutcome::has_result)
     };
     let Some(turn) = execution.iterations_of(&phase.name).rev().find(is_result) else {
         return String::new();
@@ -165,11 +165,16 @@ fn changes(this: &PromptOf<'_>, head: &str) -> Result<String> {
     };
     let mut bytes = Vec::new();
     let mut is_cut = false;
-    diff::show(&sides, Shape::Patch { binary: false }, &[], &mut |piece| {
-        bytes.extend_from_slice(piece);
-        is_cut = bytes.len() > LONGEST_DIFF;
-        !is_cut
-    })?;
+    diff::show(
+        &sides,
+        DiffShape::Patch { binary: false },
+        &[],
+        &mut |piece| {
+            bytes.extend_from_slice(piece);
+            is_cut = bytes.len() > LONGEST_DIFF;
+            !is_cut
+        },
+    )?;
     let text = String::from_utf8_lossy(&bytes);
     if !is_cut {
         return Ok(match text.trim() {
@@ -179,7 +184,7 @@ fn changes(this: &PromptOf<'_>, head: &str) -> Result<String> {
     }
     let mut stat = Vec::new();
     let columns = Some(160);
-    diff::show(&sides, Shape::Stat { columns }, &[], &mut |piece| {
+    diff::show(&sides, DiffShape::Stat { columns }, &[], &mut |piece| {
         stat.extend_from_slice(piece);
         stat.len() < LONGEST_DIFF / 4
     })?;

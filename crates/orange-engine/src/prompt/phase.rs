@@ -9,7 +9,7 @@ use orange_core::artifact::section;
 use orange_core::naming::cut_at;
 use orange_core::prompt::{PromptName, Values};
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, Iteration, PhaseStatus, Wanted};
+use orange_core::work::execution::{Execution, Iteration, PhaseStatus, WantedTurn};
 use orange_core::work::plan::{PhaseKind, Plan, PlannedPhase};
 
 /// How the final answer has to look.
@@ -36,7 +36,7 @@ pub(crate) fn prompt(
     this: &PromptOf<'_>,
     execution: &Execution,
     phase: &PlannedPhase,
-    wanted: &Wanted,
+    wanted: &WantedTurn,
 ) -> Result<String> {
     let Some(name) = PromptName::for_phase(phase.kind) else {
         return Ok(String::new());
@@ -131,7 +131,7 @@ fn earlier(
     this: &PromptOf<'_>,
     execution: &Execution,
     phase: &PlannedPhase,
-    wanted: &Wanted,
+    wanted: &WantedTurn,
 ) -> String {
     let before = this.plan.phases.iter();
     let before = before.take_while(|known| known.name != phase.name);

@@ -1,6 +1,6 @@
 //! Saving a branch before it is deleted or moved: its commits stay reachable from a rescue of its task.
 
-use super::note::Note;
+use super::note::RescueNote;
 use super::{Rescue, list, names, task_ref, too_many};
 use crate::error::Result;
 use crate::git::Site;
@@ -33,7 +33,7 @@ pub(crate) fn save_branch(old: &OldBranch<'_>) -> Result<Rescue> {
     if let Some(rescue) = before.into_iter().find(is_same) {
         return Ok(rescue);
     }
-    let note = Note {
+    let note = RescueNote {
         time: old.now,
         reason: old.reason.to_owned(),
         task_id: old.task_id.to_owned(),

@@ -1,7 +1,7 @@
 //! Repositories inside a worktree: which of them hold work that git will not take into a commit of ours.
 
 use crate::error::Result;
-use crate::git::rescue::{Difference, Worktree, submodule};
+use crate::git::rescue::{Difference, WorktreeHead, submodule};
 use orange_sys::listing;
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A folder to copy as it is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Copy {
+pub(crate) struct FolderCopy {
     pub(super) path: PathBuf,
     /// False where a folder above is copied already.
     pub(super) files: bool,
@@ -19,10 +19,10 @@ pub(crate) struct Copy {
 
 /// What has to be copied: every new nested repository, and submodules with something of their own.
 pub(crate) fn to_copy<'p>(
-    worktree: &Worktree,
+    worktree: &WorktreeHead,
     links: impl Iterator<Item = &'p Path>,
     new: Vec<PathBuf>,
-) -> Result<Vec<Copy>> {
+) -> Result<Vec<FolderCopy>> {
     let mut copies = Vec::new();
     let new: BTreeSet<PathBuf> = new.into_iter().collect();
     let links: BTreeSet<&Path> = links.filter(|link| !new.contains(*link)).collect();
@@ -50,13 +50,18 @@ pub(crate) fn broken(root: &Path, changes: &[Difference]) -> Vec<PathBuf> {
         .collect()
 }
 
-fn look(worktree: &Worktree, path: &Path, new: bool, copies: &mut Vec<Copy>) -> Result<()> {
+fn look(
+    worktree: &WorktreeHead,
+    path: &Path,
+    new: bool,
+    copies: &mut Vec<FolderCopy>,
+) -> Result<()> {
     let folder = worktree.root.join(path);
     let covered = copies
         .iter()
         .any(|copy| copy.files && path.starts_with(&copy.path));
     let mut copy = |bundle: bool| {
-        copies.push(Copy {
+        copies.push(FolderCopy {
             path: path.to_owned(),
             files: !covered,
             bundle,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// Why and of what a rescue was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Note {
+pub struct RescueNote {
     pub time: Timestamp,
     pub reason: String,
     #[serde(skip)]
@@ -24,7 +24,7 @@ pub struct Note {
     pub raw: Option<String>,
 }
 
-impl Note {
+impl RescueNote {
     /// Whether there is anything to bring back.
     pub fn holds_work(&self) -> bool {
         self.files > 0 || self.commits > 0 || self.staged.is_some() || self.raw.is_some()
@@ -61,7 +61,7 @@ impl Note {
     }
 
     /// None if the message is not one of ours.
-    pub(super) fn parse(message: &str) -> Option<Note> {
+    pub(super) fn parse(message: &str) -> Option<RescueNote> {
         let field = |name: &str| {
             message
                 .lines()
@@ -69,7 +69,7 @@ impl Note {
                 .find_map(|rest| rest.strip_prefix(": ").map(str::to_owned))
         };
         let count = |name: &str| field(name).and_then(|text| text.parse().ok()).unwrap_or(0);
-        Some(Note {
+        Some(RescueNote {
             reason: field("Reason").unwrap_or_default(),
             task_id: field("Task")?,
             branch: field("Branch"),
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_note_is_read_as_it_was_written() {
-        let mut note = Note {
+        let mut note = RescueNote {
             reason: "release".into(),
             task_id: "abc".into(),
             branch: Some("feature/ä".into()),
@@ -159,12 +159,12 @@ mod tests {
             commits: 2,
             raw: None,
         };
-        assert_eq!(Note::parse(&note.message()), Some(note.clone()));
+        assert_eq!(RescueNote::parse(&note.message()), Some(note.clone()));
         note.reason = "two\nOrange-Task: evil\r\nlines".into();
-        let read = Note::parse(&note.message()).unwrap();
+        let read = RescueNote::parse(&note.message()).unwrap();
         assert_eq!(read.reason, "two Orange-Task: evil lines");
         assert_eq!(read.task_id, "abc");
-        assert_eq!(Note::parse("some other commit\n"), None);
+        assert_eq!(RescueNote::parse("some other commit\n"), None);
     }
 
     #[test]

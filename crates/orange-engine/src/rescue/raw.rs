@@ -2,7 +2,7 @@
 
 use crate::error::{Error, IoContext, Result, err, plain};
 use crate::git::rescue::submodule;
-use crate::rescue::nested::Copy;
+use crate::rescue::nested::FolderCopy;
 use crate::store::{make_folder, private};
 use orange_sys::listing;
 use orange_sys::process::unique_name;
@@ -43,7 +43,7 @@ impl Staging {
         self.count
     }
 
-    pub(super) fn add(&mut self, root: &Path, copy: &Copy) -> Result<()> {
+    pub(super) fn add(&mut self, root: &Path, copy: &FolderCopy) -> Result<()> {
         if self.count == 0 {
             remove_leftovers(&self.folder);
             make_folder(&self.current).doing("create", &self.current)?;

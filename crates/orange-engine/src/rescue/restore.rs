@@ -2,7 +2,7 @@
 
 use crate::error::{IoContext, err};
 use crate::git::Site;
-use crate::git::rescue::{Difference, LINK, Worktree, differences, refs};
+use crate::git::rescue::{Difference, LINK, WorktreeHead, differences, refs};
 use crate::git::{branch_exists, valid_branch_name};
 use crate::rescue::raw::{self, copy_tree, sync_all};
 use crate::rescue::{Rescue, Save, lossy_path, lossy_paths, save};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What a rescue holds.
 #[derive(Debug, Clone, Serialize)]
-pub struct Shown {
+pub struct ShownRescue {
     /// Its note names the folder of copies whole, if that is still there.
     #[serde(flatten)]
     pub rescue: Rescue,
@@ -64,7 +64,7 @@ pub struct Restored {
     pub before: Option<String>,
 }
 
-pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> crate::Result<Shown> {
+pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> crate::Result<ShownRescue> {
     let file = |change: Difference| ShownFile {
         status: change.status,
         path: change.path,
@@ -76,7 +76,7 @@ pub fn show(repository: &Path, rescue: &Rescue, raw_folder: &Path) -> crate::Res
     let commits = refs::only_in(repository, &rescue.commit)?.into_iter();
     let whole = raw.as_ref().map(|path| path.to_string_lossy().into_owned());
     let named = std::mem::replace(&mut rescue.note.raw, whole);
-    Ok(Shown {
+    Ok(ShownRescue {
         files: files.collect(),
         commits: commits
             .map(|(commit, subject)| LostCommit { commit, subject })
@@ -96,7 +96,7 @@ pub fn restore(
     copies: &Path,
     place: &Save<'_>,
 ) -> crate::Result<Restored> {
-    let worktree = Worktree::open_site(place.slot)?;
+    let worktree = WorktreeHead::open_site(place.slot)?;
     worktree.belongs_to(repository)?;
     let changes = changes_of(repository, rescue)?;
     let in_the_way = worktree.in_the_way(&changes)?;

@@ -1,9 +1,9 @@
 //! Whether a worktree's content is in the task's newest rescue already, so that one release makes one rescue.
 
 use crate::error::Result;
-use crate::git::rescue::Worktree;
-use crate::rescue::note::Note;
-use crate::rescue::{Rescue, Save, Tree, list};
+use crate::git::rescue::WorktreeHead;
+use crate::rescue::note::RescueNote;
+use crate::rescue::{Rescue, Save, SavedTree, list};
 use orange_core::SignedDuration;
 
 /// A rescue that is older would expire too soon after what is destroyed now.
@@ -11,10 +11,10 @@ const RECENT: SignedDuration = SignedDuration::from_hours(24);
 
 /// The task's newest rescue, if it holds exactly this and nothing needs a copy.
 pub(crate) fn saved_before(
-    worktree: &Worktree,
+    worktree: &WorktreeHead,
     save: &Save<'_>,
-    tree: &Tree,
-    note: &Note,
+    tree: &SavedTree,
+    note: &RescueNote,
 ) -> Result<Option<Rescue>> {
     let Some(last) = list(&worktree.root, Some(save.task_id))?.pop() else {
         return Ok(None);
@@ -29,7 +29,12 @@ pub(crate) fn saved_before(
 
 /// Whether a rescue has the same tree, the same staged tree and all of these parents: commits that it holds are not lost any
 /// more, so they are not among the parents the next time.
-fn is_same(worktree: &Worktree, last: &Rescue, tree: &Tree, note: &Note) -> Result<bool> {
+fn is_same(
+    worktree: &WorktreeHead,
+    last: &Rescue,
+    tree: &SavedTree,
+    note: &RescueNote,
+) -> Result<bool> {
     let Some((saved_tree, saved_parents)) = tree_and_parents(worktree, &last.commit)? else {
         return Ok(false);
     };
@@ -54,7 +59,10 @@ fn is_same(worktree: &Worktree, last: &Rescue, tree: &Tree, note: &Note) -> Resu
 }
 
 /// None for a commit that cannot be read; then it is saved once more.
-fn tree_and_parents(worktree: &Worktree, commit: &str) -> Result<Option<(String, Vec<String>)>> {
+fn tree_and_parents(
+    worktree: &WorktreeHead,
+    commit: &str,
+) -> Result<Option<(String, Vec<String>)>> {
     let format = "--format=%T%n%P";
     let git = worktree
         .git()

@@ -74,7 +74,7 @@ fn too_old(harness: &Harness, found: Version, oldest: Version, why: &str) -> Err
 
 /// A harness as it is here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct ListedHarness {
     pub name: String,
     pub installed: bool,
     pub path: Option<PathBuf>,

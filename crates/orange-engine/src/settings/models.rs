@@ -60,7 +60,7 @@ pub(crate) fn with_settings(
     }
     if asked.model.is_none() {
         asked.model = match of_harness(&config, harness) {
-            Some(Said {
+            Some(HarnessSetting {
                 unused: Some(why), ..
             }) => {
                 call.notice(why);
@@ -73,11 +73,11 @@ pub(crate) fn with_settings(
 }
 
 /// What `harness.NAME.model` says.
-fn of_harness(config: &Config, harness: &Harness) -> Option<Said> {
+fn of_harness(config: &Config, harness: &Harness) -> Option<HarnessSetting> {
     let name = &harness.name;
     let model = config.harness_changes.get(name)?.model.as_ref()?;
     let refused = harness.refuses_model(model).err();
-    Some(Said {
+    Some(HarnessSetting {
         unused: refused.map(|error| {
             format!(
                 "`harness.{name}.model` ({model}) is not used: {}",
@@ -117,7 +117,7 @@ pub(crate) fn of_task(task: &Task, role: Role) -> ModelChoice {
 }
 
 /// A setting, for one harness.
-struct Said {
+struct HarnessSetting {
     value: Option<String>,
     /// Why the harness does not get it.
     unused: Option<String>,
@@ -129,7 +129,7 @@ fn of_settings(
     role: Role,
     harness: &Harness,
     owner: Option<&Harness>,
-) -> [Said; 2] {
+) -> [HarnessSetting; 2] {
     let agents = &config.agents;
     let (prefix, model, effort) = match role {
         Role::Reviewer => ("review_", &agents.review_model, agents.review_effort),
@@ -148,7 +148,7 @@ fn of_settings(
     };
     let effort = effort.map(|effort| effort.to_string());
     let effort_unused = |effort: &String| harness.refuses_effort(effort).err().map(refused);
-    let said = |what: &str, value: Option<String>, why: Option<String>| Said {
+    let said = |what: &str, value: Option<String>, why: Option<String>| HarnessSetting {
         unused: value
             .as_ref()
             .zip(why)

@@ -13,7 +13,7 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// What is found beneath a folder.
-pub(super) enum Found {
+pub(super) enum FoundBeneath {
     File(File),
     /// Something else of that name, which is not followed.
     Other(&'static str),
@@ -35,9 +35,9 @@ pub(super) fn made_folder(parent: impl AsFd, name: &str) -> io::Result<OwnedFd> 
 }
 
 /// The file at these components.
-pub(super) fn open_beneath(root: impl AsFd, parts: &[&str]) -> io::Result<Found> {
+pub(super) fn open_beneath(root: impl AsFd, parts: &[&str]) -> io::Result<FoundBeneath> {
     let Some((name, folders)) = parts.split_last() else {
-        return Ok(Found::Nothing);
+        return Ok(FoundBeneath::Nothing);
     };
     let mut inside: Option<OwnedFd> = None;
     for folder in folders {
@@ -45,7 +45,7 @@ pub(super) fn open_beneath(root: impl AsFd, parts: &[&str]) -> io::Result<Found>
         match openat(parent, *folder, FOLDER, Mode::empty()) {
             Ok(next) => inside = Some(next),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => {
-                return Ok(Found::Nothing);
+                return Ok(FoundBeneath::Nothing);
             }
             Err(error) => return Err(error.into()),
         }
@@ -55,14 +55,14 @@ pub(super) fn open_beneath(root: impl AsFd, parts: &[&str]) -> io::Result<Found>
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(parent, *name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => return Ok(Found::Nothing),
-        Err(Errno::LOOP) => return Ok(Found::Other("it is a symbolic link")),
-        Err(Errno::NXIO) => return Ok(Found::Other("it is no regular file")),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => return Ok(FoundBeneath::Nothing),
+        Err(Errno::LOOP) => return Ok(FoundBeneath::Other("it is a symbolic link")),
+        Err(Errno::NXIO) => return Ok(FoundBeneath::Other("it is no regular file")),
         Err(error) => return Err(error.into()),
     };
     if file.metadata()?.is_file() {
-        Ok(Found::File(file))
+        Ok(FoundBeneath::File(file))
     } else {
-        Ok(Found::Other("it is no regular file"))
+        Ok(FoundBeneath::Other("it is no regular file"))
     }
 }

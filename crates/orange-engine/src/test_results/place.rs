@@ -1,7 +1,7 @@
 //! Moves a staged import to its place. Each step finds out whether it was done, so that it can be done again after a kill; the
 //! report comes last, so that it never names what is not there.
 
-use super::beneath::{Found, made_folder, open_beneath, open_folder};
+use super::beneath::{FoundBeneath, made_folder, open_beneath, open_folder};
 use super::{ORIGINAL, REPORT, STAGED, staging};
 use crate::error::{IoContext, Result, err};
 use crate::store::private;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// What has to be known besides the files; it lies with them.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Plan {
+pub(super) struct PlacementPlan {
     /// Files that an earlier import brought: they are replaced. Others of the same name are kept.
     pub(super) owned: BTreeSet<String>,
     /// The report in our place is Playwright's own, and is kept.
@@ -30,7 +30,7 @@ const PLAN: &str = "import.json";
 /// As many names as there may be files.
 const LONGEST_PLAN: u64 = 16 * 1024 * 1024;
 
-impl Plan {
+impl PlacementPlan {
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(PLAN);
         let bytes = serde_json::to_vec(self)
@@ -42,14 +42,14 @@ impl Plan {
     }
 
     /// None where there is none.
-    fn read(folder: &Path) -> Result<Option<Plan>> {
+    fn read(folder: &Path) -> Result<Option<PlacementPlan>> {
         let path = folder.join(PLAN);
         let found = open_folder(folder).and_then(|folder| open_beneath(folder, &[PLAN]));
         let file = match found.doing("read", &path)? {
-            Found::File(file) => file,
-            Found::Nothing => return Ok(None),
+            FoundBeneath::File(file) => file,
+            FoundBeneath::Nothing => return Ok(None),
             // An agent could put it there: it is neither followed nor waited for.
-            Found::Other(what) => {
+            FoundBeneath::Other(what) => {
                 let path = path.display();
                 return Err(err!(Storage, "{path} is {what}").hint("delete it"));
             }
@@ -70,7 +70,7 @@ pub(crate) fn place(task: &Path, import: &str) -> Result<()> {
     if !staged.is_dir() {
         return Ok(());
     }
-    let Some(plan) = Plan::read(&staged)? else {
+    let Some(plan) = PlacementPlan::read(&staged)? else {
         // All of it was moved, and what is left was being removed.
         return fs::remove_dir_all(&staged).doing("remove", &staged);
     };
@@ -160,7 +160,7 @@ fn is_there(folder: BorrowedFd<'_>, name: &str) -> io::Result<bool> {
 }
 
 fn is_same(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &str) -> io::Result<bool> {
-    let (Found::File(mut new), Found::File(mut known)) =
+    let (FoundBeneath::File(mut new), FoundBeneath::File(mut known)) =
         (open_beneath(from, &[name])?, open_beneath(to, &[name])?)
     else {
         return Ok(false);

@@ -1,14 +1,14 @@
 //! Stages an import: everything is read, checked and copied before anything of the task changes.
 
-use super::beneath::{Found, open_beneath, open_folder};
-use super::{Digesting, REPORT, place::Plan, staging};
+use super::beneath::{FoundBeneath, open_beneath, open_folder};
+use super::{Digesting, REPORT, place::PlacementPlan, staging};
 use crate::database::StoredResults;
 use crate::error::{Error, IoContext, Result, err};
 use crate::store::private;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use orange_core::work::test_results::{
-    FOLDER, Figures, FileSource, Form, NamedFile, PAGE, Parsed, SCREENSHOTS, TRACES, read,
+    FOLDER, Figures, FileSource, NamedFile, PAGE, Parsed, ReportForm, SCREENSHOTS, TRACES, read,
 };
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -33,15 +33,15 @@ const REPORTS: &[&str] = &[
 const PAGES: &[&[&str]] = &[&[PAGE], &["playwright-report", PAGE], &["html", PAGE]];
 
 /// What is imported.
-pub(crate) struct Source {
+pub(crate) struct ReportSource {
     report: PathBuf,
     /// Files are looked for beneath these, the first one by the ends of their paths too.
-    roots: Vec<Root>,
+    roots: Vec<SourceRoot>,
     /// It lies where the task's own report lies.
     in_place: bool,
 }
 
-struct Root {
+struct SourceRoot {
     path: PathBuf,
     folder: OwnedFd,
 }
@@ -57,9 +57,9 @@ pub(crate) struct Staged {
     pub(crate) missing: usize,
 }
 
-impl Source {
+impl ReportSource {
     /// A report, or a folder with one.
-    pub(crate) fn given(path: &Path, task: &Path) -> Result<Source> {
+    pub(crate) fn given(path: &Path, task: &Path) -> Result<ReportSource> {
         let real = fs::canonicalize(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => err!(NotFound, "there is no {}", path.display())
                 .hint("name the JSON report of a test run, or the folder that it is in"),
@@ -73,21 +73,21 @@ impl Source {
         let own = task.join(FOLDER);
         let in_place = fs::canonicalize(&own).is_ok_and(|own| own == folder)
             && report.file_name().is_some_and(|name| name == REPORT);
-        Ok(Source {
+        Ok(ReportSource {
             report,
-            roots: vec![Root::at(folder)?],
+            roots: vec![SourceRoot::at(folder)?],
             in_place,
         })
     }
 
     /// The report that a turn left in the task's folder; it may name files in the slot.
-    pub(crate) fn found(task: &Path, slot: &Path) -> Result<Source> {
+    pub(crate) fn found(task: &Path, slot: &Path) -> Result<ReportSource> {
         let folder = task.join(FOLDER);
         let real = fs::canonicalize(&folder).doing("read", &folder)?;
         let slot = fs::canonicalize(slot).doing("read", slot)?;
-        Ok(Source {
+        Ok(ReportSource {
             report: folder.join(REPORT),
-            roots: vec![Root::at(real)?, Root::at(slot)?],
+            roots: vec![SourceRoot::at(real)?, SourceRoot::at(slot)?],
             in_place: true,
         })
     }
@@ -97,10 +97,10 @@ impl Source {
     }
 }
 
-impl Root {
-    fn at(path: PathBuf) -> Result<Root> {
+impl SourceRoot {
+    fn at(path: PathBuf) -> Result<SourceRoot> {
         let folder = open_folder(&path).doing("open", &path)?;
-        Ok(Root { path, folder })
+        Ok(SourceRoot { path, folder })
     }
 }
 
@@ -133,7 +133,7 @@ fn report_in(folder: &Path) -> Result<PathBuf> {
 pub(crate) fn stage(
     task: &Path,
     import: &str,
-    source: &Source,
+    source: &ReportSource,
     known: &StoredResults,
 ) -> Result<Staged> {
     let folder = staging(task, import);
@@ -147,9 +147,9 @@ pub(crate) fn stage(
     staged
 }
 
-fn try_stage(folder: &Path, source: &Source, known: &StoredResults) -> Result<Staged> {
+fn try_stage(folder: &Path, source: &ReportSource, known: &StoredResults) -> Result<Staged> {
     let (mut parsed, digest) = parse(&source.report)?;
-    if source.in_place && parsed.form == Form::Own {
+    if source.in_place && parsed.form == ReportForm::Own {
         // It is where it belongs, and so are its files; of those of an earlier import it may name some.
         let missing = missing(source, &parsed.files)?;
         let named: BTreeSet<String> = parsed.files.iter().map(place_of).collect();
@@ -182,7 +182,7 @@ fn try_stage(folder: &Path, source: &Source, known: &StoredResults) -> Result<St
         brings.insert(PAGE.to_owned());
     }
     let report = folder.join(REPORT);
-    if parsed.form == Form::Own {
+    if parsed.form == ReportForm::Own {
         // As it is, with what this version does not know.
         let mut given = open_report(&source.report)?;
         let mut own = File::create(&report).doing("create", &report)?;
@@ -212,9 +212,9 @@ fn try_stage(folder: &Path, source: &Source, known: &StoredResults) -> Result<St
         let why = "what Orange keeps of it would be larger than 256 MiB";
         return Err(refused(&source.report, why));
     }
-    let plan = Plan {
+    let plan = PlacementPlan {
         owned: known.owned.clone(),
-        keeps_original: source.in_place && parsed.form == Form::Playwright,
+        keeps_original: source.in_place && parsed.form == ReportForm::Playwright,
     };
     plan.write(folder)?;
     let mut written = Digesting::of(File::open(&report).doing("read", &report)?);
@@ -276,9 +276,9 @@ fn open_report(path: &Path) -> Result<Take<File>> {
     let name = path.file_name().and_then(|name| name.to_str());
     let folder = open_folder(parent).doing("open", parent)?;
     let file = match open_beneath(&folder, &[name.unwrap_or_default()]).doing("read", path)? {
-        Found::File(file) => file,
-        Found::Other(why) => return Err(refused(path, why)),
-        Found::Nothing => return Err(err!(NotFound, "there is no {}", path.display())),
+        FoundBeneath::File(file) => file,
+        FoundBeneath::Other(why) => return Err(refused(path, why)),
+        FoundBeneath::Nothing => return Err(err!(NotFound, "there is no {}", path.display())),
     };
     let length = file.metadata().doing("read", path)?.len();
     if length > LONGEST_REPORT {
@@ -311,7 +311,7 @@ fn place_of(file: &NamedFile) -> String {
     format!("{}/{}", file.kind.folder(), file.name)
 }
 
-fn missing(source: &Source, files: &[NamedFile]) -> Result<usize> {
+fn missing(source: &ReportSource, files: &[NamedFile]) -> Result<usize> {
     let mut missing = 0;
     for file in files {
         missing += usize::from(located(source, file)?.is_none());
@@ -327,7 +327,7 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// Copies a file that the report names; false: nobody has it.
-    fn named(&mut self, source: &Source, file: &NamedFile) -> Result<bool> {
+    fn named(&mut self, source: &ReportSource, file: &NamedFile) -> Result<bool> {
         let target = self.folder.join(place_of(file));
         if let FileSource::Body(body) = &file.source {
             let bytes = BASE64_STANDARD.decode(body.as_bytes());
@@ -342,12 +342,12 @@ impl Copying<'_> {
     }
 
     /// Copies the page beside the report; false: there is none.
-    fn page(&mut self, source: &Source) -> Result<bool> {
+    fn page(&mut self, source: &ReportSource) -> Result<bool> {
         let Some(root) = source.roots.first().filter(|_| !source.in_place) else {
             return Ok(false);
         };
         for parts in PAGES {
-            if let Found::File(mut page) =
+            if let FoundBeneath::File(mut page) =
                 open_beneath(&root.folder, parts).doing("read", &root.path)?
             {
                 self.copy(source, &mut page, &self.folder.join(PAGE))?;
@@ -357,7 +357,7 @@ impl Copying<'_> {
         Ok(false)
     }
 
-    fn copy(&mut self, source: &Source, from: &mut impl Read, target: &Path) -> Result<()> {
+    fn copy(&mut self, source: &ReportSource, from: &mut impl Read, target: &Path) -> Result<()> {
         let mut file = private::create_anew(target).doing("write", target)?;
         // One more tells that there is more.
         let mut limited = from.take(self.left + 1);
@@ -373,18 +373,18 @@ impl Copying<'_> {
     }
 }
 
-fn unusable(source: &Source, file: &NamedFile, why: &str) -> Error {
+fn unusable(source: &ReportSource, file: &NamedFile, why: &str) -> Error {
     let (name, test) = (&file.name, &file.test);
     refused(&source.report, &format!("{name:?} of test {test:?}: {why}"))
 }
 
 /// A file that the report names, beneath what is imported.
-fn located(source: &Source, file: &NamedFile) -> Result<Option<File>> {
+fn located(source: &ReportSource, file: &NamedFile) -> Result<Option<File>> {
     let first = source.roots.first();
-    let look = |root: &Root, parts: &[&str]| match open_beneath(&root.folder, parts) {
-        Ok(Found::File(found)) => Ok(Some(found)),
-        Ok(Found::Nothing) => Ok(None),
-        Ok(Found::Other(why)) => Err(unusable(source, file, why)),
+    let look = |root: &SourceRoot, parts: &[&str]| match open_beneath(&root.folder, parts) {
+        Ok(FoundBeneath::File(found)) => Ok(Some(found)),
+        Ok(FoundBeneath::Nothing) => Ok(None),
+        Ok(FoundBeneath::Other(why)) => Err(unusable(source, file, why)),
         Err(error) => Err(Error::io("read", &root.path, &error)),
     };
     match &file.source {

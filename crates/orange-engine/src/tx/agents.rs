@@ -14,7 +14,7 @@ use orange_core::history::payload::{AgentEnded, AttentionNote, StatusMoved};
 use orange_core::history::{Event, EventType, History};
 use orange_core::machine::{self, Facts};
 use orange_core::prompt::PromptName;
-use orange_core::review::Left;
+use orange_core::review::ReviewerEnd;
 use orange_core::runs::{Ending, Run, last_run, next_run_id, open_runs};
 use orange_core::task::Field;
 use orange_core::workflow::{Actor, Role, Workflow};
@@ -91,7 +91,7 @@ impl TaskTx<'_> {
         let Some(run) = run.filter(|run| run.end.is_none()) else {
             return Ok(());
         };
-        let end = End {
+        let end = JudgedEnd {
             how: format!("its tmux session {session} is gone"),
             last_words: String::new(),
             by_signal: false,
@@ -141,7 +141,7 @@ impl TaskTx<'_> {
             // What its end means for the task is told by its rows: `tx/execution.rs`.
             return self.note(vec![gone(self.call, EventType::AgentExited, run, &how)]);
         }
-        let end = End {
+        let end = JudgedEnd {
             how,
             last_words: ended.map_or(String::new(), |ended| ended.last_words.clone()),
             by_signal: ended.is_none_or(Ended::was_by_signal)
@@ -153,7 +153,7 @@ impl TaskTx<'_> {
 
     /// What follows from an end. A worker that wrote its plan and its handoff before it ended has done both; so
     /// its end is journalled last, and whoever comes after a process that died in between goes on from there.
-    fn follow(&mut self, run: &Run, end: &End) -> Result<()> {
+    fn follow(&mut self, run: &Run, end: &JudgedEnd) -> Result<()> {
         let how = end.how.as_str();
         // A run that was replaced by another one has no say any more.
         let current = last_run(self.history(), run.role).is_some_and(|last| last.id == run.id);
@@ -212,8 +212,8 @@ impl TaskTx<'_> {
         }
     }
 
-    fn consequence(&self, run: &Run, end: &End) -> Result<Consequence> {
-        let left = Left {
+    fn consequence(&self, run: &Run, end: &JudgedEnd) -> Result<Consequence> {
+        let left = ReviewerEnd {
             by_signal: end.by_signal,
             mark: end.review.as_deref(),
         };
@@ -231,7 +231,7 @@ impl TaskTx<'_> {
     }
 
     /// Counts a crash; too many in one status and the task is stuck.
-    fn crashed(&mut self, run: &Run, end: &End, reason: &str) -> Result<()> {
+    fn crashed(&mut self, run: &Run, end: &JudgedEnd, reason: &str) -> Result<()> {
         let count = self.task.crash_count.saturating_add(1);
         let mut event = end
             .noted(gone(self.call, EventType::AgentCrashed, run, reason))
@@ -342,7 +342,7 @@ impl TaskTx<'_> {
 }
 
 /// How a run ended, as far as that counts.
-struct End {
+struct JudgedEnd {
     how: String,
     last_words: String,
     by_signal: bool,
@@ -350,7 +350,7 @@ struct End {
     review: Option<String>,
 }
 
-impl End {
+impl JudgedEnd {
     fn noted(&self, event: Event) -> Event {
         event.with(AgentEnded {
             review: self.review.as_deref(),

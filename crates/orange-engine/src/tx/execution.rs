@@ -14,7 +14,7 @@ use crate::tx::decide::{KnownFacts, decided};
 use orange_core::history::{Event, HookOutcome, HookState};
 use orange_core::machine::Move;
 use orange_core::task::Task;
-use orange_core::work::execution::{End, Execution};
+use orange_core::work::execution::{Execution, ExecutionEnd};
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Condition, Intent, Role, Transition, Trigger};
@@ -197,7 +197,7 @@ impl TaskTx<'_> {
         let plan = execution::readable_plan(call, task)?;
         let end = plan.as_ref().and_then(|plan| execution.end(plan));
         let (trigger, why) = match end.zip(plan.as_ref()) {
-            Some((End::Completed, _)) => {
+            Some((ExecutionEnd::Completed, _)) => {
                 let mut rows = task.rows();
                 let completed = rows.find(|row| {
                     row.conditions.contains(&Condition::PhasesOver)
@@ -208,9 +208,9 @@ impl TaskTx<'_> {
                 }
                 (otherwise, why.to_owned())
             }
-            Some((End::Gate, plan)) => self.gate_reached(&execution, plan)?,
-            Some((End::Question(question), _)) => (Trigger::NEEDS_ANSWER, question),
-            Some((End::Failed(why), _)) => (Trigger::PHASE_FAILED, why),
+            Some((ExecutionEnd::Gate, plan)) => self.gate_reached(&execution, plan)?,
+            Some((ExecutionEnd::Question(question), _)) => (Trigger::NEEDS_ANSWER, question),
+            Some((ExecutionEnd::Failed(why), _)) => (Trigger::PHASE_FAILED, why),
             None => (otherwise, why.to_owned()),
         };
         let wish = Move::on(task, trigger);
@@ -280,7 +280,10 @@ impl TaskTx<'_> {
         let Some(plan) = execution::readable_plan(call, task)? else {
             return Ok(());
         };
-        if matches!(execution.end(&plan), Some(End::Gate | End::Question(_))) {
+        if matches!(
+            execution.end(&plan),
+            Some(ExecutionEnd::Gate | ExecutionEnd::Question(_))
+        ) {
             return Ok(());
         }
         let wishes = stored_wishes(task, was_approved(call, task)?).into_iter();

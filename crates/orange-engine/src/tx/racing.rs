@@ -2,7 +2,7 @@
 
 use crate::effects::messages;
 use crate::error::{Error, IoContext, Result};
-use crate::store::replace::{self, Outcome, Theirs};
+use crate::store::replace::{self, Replacement, Theirs};
 use crate::tx::TaskTx;
 use crate::tx::write_reconciled::MOST_MERGES;
 use orange_core::attention::unmerged;
@@ -129,7 +129,7 @@ impl TaskTx<'_> {
                 theirs.note_merge(&new).map_err(write_error)?;
                 let outcome =
                     replace::replace(&target, Some(&current), &new).map_err(write_error)?;
-                if matches!(outcome, Outcome::Stale) {
+                if matches!(outcome, Replacement::Stale) {
                     return Ok(true);
                 }
             }

@@ -7,7 +7,7 @@ use crate::facts::branch;
 use crate::git::reflog;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
-use crate::store::replace::{self, Outcome};
+use crate::store::replace::{self, Replacement};
 use crate::tx::TaskTx;
 use crate::workspaces::{self, link, slot_number};
 use orange_core::task::{Field, Task};
@@ -95,8 +95,10 @@ impl TaskTx<'_> {
         let outcome = replace::replace(&target, Some(current), text).doing("write", &target)?;
         match outcome {
             // What others wrote at the same time is found beside the file by the next command.
-            Outcome::Done | Outcome::WriterOpen | Outcome::Overtaken(_) => self.reread(),
-            Outcome::Stale => self.keep_text(bytes),
+            Replacement::Done | Replacement::WriterOpen | Replacement::Overtaken(_) => {
+                self.reread()
+            }
+            Replacement::Stale => self.keep_text(bytes),
         }
     }
 

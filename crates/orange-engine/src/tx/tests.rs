@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Settings;
-use crate::store::replace::{Outcome, replace};
+use crate::store::replace::{Replacement, replace};
 use crate::tx::racing::kept_texts;
 use crate::verbs::change::{self, Change, Edit};
 use orange_core::task::Field;
@@ -117,7 +117,7 @@ fn a_text_in_place_of_an_editors_outlives_a_kill() {
     });
     // Dropped as by a kill: what the editor saved stays beside the file.
     let outcome = replace(&file, Some(base.as_bytes()), merged.as_bytes()).unwrap();
-    assert!(matches!(outcome, Outcome::Overtaken(_)), "{outcome:?}");
+    assert!(matches!(outcome, Replacement::Overtaken(_)), "{outcome:?}");
     drop(outcome);
     home.update("low");
     let texts = home.texts();

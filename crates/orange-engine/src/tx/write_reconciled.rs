@@ -4,7 +4,7 @@ use crate::call;
 use crate::error::{Error, IoContext, Result, err};
 use crate::field_checks::{self, bad_value};
 use crate::keys;
-use crate::store::replace::{self, Outcome, Theirs};
+use crate::store::replace::{self, Replacement, Theirs};
 use crate::store::{nanoseconds, stamp_at};
 use crate::tx::racing::{Race, discard_all};
 use crate::tx::{TaskTx, context_mark, damaged, damaged_for_good};
@@ -65,16 +65,16 @@ impl TaskTx<'_> {
                 new: &new,
             };
             match outcome {
-                Outcome::Done => {
+                Replacement::Done => {
                     discard_all(&mut pending);
                     break;
                 }
-                Outcome::WriterOpen => {
+                Replacement::WriterOpen => {
                     discard_all(&mut pending);
                     self.writer_open = true;
                     break;
                 }
-                Outcome::Stale => {
+                Replacement::Stale => {
                     let now = self.content()?;
                     let merged = self.merge_stale(&race, now.as_deref())?;
                     if merged.is_none() {
@@ -84,7 +84,7 @@ impl TaskTx<'_> {
                     found = merged.or_else(|| now.clone());
                     in_place = now;
                 }
-                Outcome::Overtaken(theirs) => {
+                Replacement::Overtaken(theirs) => {
                     discard_all(&mut pending);
                     let merged = self.merge_overtaken(&race, &theirs)?;
                     found = Some(merged.unwrap_or_else(|| new.clone()));

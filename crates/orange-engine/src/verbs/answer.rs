@@ -5,7 +5,8 @@ use crate::database::StoredRule;
 use crate::effects::messages;
 use crate::error::{Code, Error, Result, err};
 use crate::runs::{
-    self, Answer, IN_ITS_WINDOW, Question, RunFolder, RunSpec, Signal, SignalKind, open_asks,
+    self, IN_ITS_WINDOW, Question, QuestionAnswer, RunFolder, RunSpec, Signal, SignalKind,
+    open_asks,
 };
 use crate::store::Place;
 use crate::tx::TaskTx;
@@ -58,7 +59,7 @@ pub fn answer(
     call: &Call,
     task: &Task,
     asked: &OpenQuestion,
-    answer: &Answer,
+    answer: &QuestionAnswer,
     timeout: Duration,
 ) -> Result<()> {
     access::people_only(call, "answer questions")?;
@@ -102,9 +103,9 @@ pub fn answer_always(
     let place = call.store.place(&spec.folder);
     let added = permissions::add(call, place, always.scope, &rule)?;
     let number = added.permission.number;
-    let yes = Answer {
+    let yes = QuestionAnswer {
         rule: None,
-        ..Answer::by_rule(number)
+        ..QuestionAnswer::by_rule(number)
     };
     match answer(call, task, asked, &yes, timeout) {
         // The rule was quicker than the answer: that is a yes too.
@@ -196,7 +197,7 @@ pub(crate) fn journal_questions(tx: &mut TaskTx<'_>, run: &Run) -> Result<bool> 
     }
     tx.note(events)?;
     for (question, number) in &allowed {
-        folder.answer(question, &Answer::by_rule(*number))?;
+        folder.answer(question, &QuestionAnswer::by_rule(*number))?;
     }
     Ok(!allowed.is_empty())
 }

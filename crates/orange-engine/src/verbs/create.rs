@@ -6,7 +6,7 @@ use crate::error::{Error, Result, err};
 use crate::facts::{self, branch};
 use crate::field_checks::{self, check_target, check_words, one_line};
 use crate::find;
-use crate::index::query::Found;
+use crate::index::query::FoundTask;
 use crate::projects::Project;
 use crate::rules::{Start, rules_commit};
 use crate::seal::SealedJournal;
@@ -19,7 +19,7 @@ use crate::tx::write_reconciled::written_fields;
 use crate::tx::{self, context_mark, transition_id};
 use crate::verbs::phased::{gates, plan, spec};
 use crate::verbs::{change, create_from, start};
-use crate::views::results::Origin;
+use crate::views::results::TaskOrigin;
 use crate::workspaces::acquire;
 use crate::workspaces::base::{self, check_base, existing_commit, starting_point};
 use crate::{access, event_log, execution, git, keys, seal_checks, started_by};
@@ -71,7 +71,7 @@ pub struct NewTask {
     pub parent: Option<String>,
     pub initiative_id: Option<String>,
     /// The task that it starts again from; [`begin_again`] fills it in.
-    pub origin: Option<Origin>,
+    pub origin: Option<TaskOrigin>,
     /// None: detected from the words.
     pub ui_testing: Option<bool>,
     /// It is to start as soon as it can; in the backlog, once it is moved out of it.
@@ -422,7 +422,7 @@ fn branch_for(
             number => format!("{wanted}-{number}"),
         };
         let taken = call.index()?.by_branch(&project.name, &name)?;
-        let is_free = !taken.iter().any(Found::is_live);
+        let is_free = !taken.iter().any(FoundTask::is_live);
         if is_free && existing_commit(&project.path, &name)?.is_none() {
             return Ok(name);
         }
@@ -435,7 +435,7 @@ fn write_new(
     call: &Call,
     task: Task,
     context: Option<&str>,
-    origin: Option<&Origin>,
+    origin: Option<&TaskOrigin>,
     upon: Option<String>,
 ) -> Result<Place> {
     let place = call.store.place(&format!("{}/{}", task.project, task.id));

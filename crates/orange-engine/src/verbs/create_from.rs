@@ -11,11 +11,11 @@ use crate::projects::Project;
 use crate::store::Place;
 use crate::verbs::create::NewTask;
 use crate::verbs::resolve;
-use crate::views::results::{Landing, Origin};
+use crate::views::results::{BranchLanding, TaskOrigin};
 use crate::views::task;
 use crate::{access, execution, facts, trash};
 use orange_core::history::History;
-pub use orange_core::history::payload::Work;
+pub use orange_core::history::payload::EarlierWork;
 use orange_core::id::read_stored;
 use orange_core::naming::counted;
 use orange_core::task::Task;
@@ -133,7 +133,7 @@ pub fn create_from(
         new.base = own_base(&project, old)?;
     }
     take_over_links(call, &mut new, old)?;
-    new.origin = Some(Origin {
+    new.origin = Some(TaskOrigin {
         id: old.id.clone(),
         label: old.label(),
         status: old.status,
@@ -179,7 +179,7 @@ fn is_open(call: &Call, project: &str, reference: &str) -> Result<bool> {
 }
 
 /// Whoever waits for a cancelled task waits in vain, also when it has a successor.
-pub(crate) fn note_dependents(call: &Call, origin: &Origin, new: &Task) -> Result<()> {
+pub(crate) fn note_dependents(call: &Call, origin: &TaskOrigin, new: &Task) -> Result<()> {
     let named = read_stored(&new.project, &origin.label);
     let Some(named) = named.filter(|_| origin.status.is_given_up()) else {
         return Ok(());
@@ -221,7 +221,12 @@ fn own_base(project: &Project, old: &Task) -> Result<Option<String>> {
 }
 
 /// What the agent is told of the attempt before.
-fn note(earlier: &Earlier, new: &NewTask, landing: &Landing, work: Option<&Work>) -> String {
+fn note(
+    earlier: &Earlier,
+    new: &NewTask,
+    landing: &BranchLanding,
+    work: Option<&EarlierWork>,
+) -> String {
     let old = &earlier.task;
     let mut text = format!("### Earlier attempt: {} ({})\n\n", old.label(), old.status);
     if new.summary != old.summary && !old.summary.is_empty() {

@@ -3,7 +3,7 @@
 use crate::access;
 use crate::call::Call;
 use crate::error::Result;
-use crate::headless::{self, Request, Turn};
+use crate::headless::{self, Turn, TurnRequest};
 use crate::sessions::programs;
 use crate::settings::harness::find_harness;
 use crate::settings::models;
@@ -11,7 +11,7 @@ use orange_core::workflow::Role;
 use std::sync::atomic::AtomicBool;
 
 /// Runs one turn to its end, or until `stop` says so. A turn that failed is a [`Turn`] as well, as far as it came.
-pub fn headless(call: &Call, mut request: Request, stop: &AtomicBool) -> Result<Turn> {
+pub fn headless(call: &Call, mut request: TurnRequest, stop: &AtomicBool) -> Result<Turn> {
     access::people_only(call, "start agents")?;
     let harness = find_harness(call, &request.harness)?
         .filter(|found| found.adapter.supports().headless)

@@ -5,7 +5,7 @@
 pub mod allowed;
 
 use crate::call::{self, Call};
-use crate::effects::merge::landing::{self, Landing, Work};
+use crate::effects::merge::landing::{self, Landing, MergeWork};
 use crate::effects::merge::{self, moving, open_merge, recorded, recover_checkout};
 use crate::error::{Error, Result, err};
 use crate::facts;
@@ -153,7 +153,7 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
         )
         .hint(text!("leave {} out to merge here alone", Parameter::Push)));
     }
-    let work = Work {
+    let work = MergeWork {
         repository: project.path.clone(),
         target: task.target(&project.default_branch).to_owned(),
         head,
@@ -196,7 +196,7 @@ pub fn merge(call: &Call, place: Place, wish: &MergeWish) -> Result<Merged> {
 
 /// Git may fail after it has moved the target, so the target is asked before a merge counts as stopped. None if
 /// nothing of it is there.
-fn landed_despite_error(tx: &TaskTx<'_>, work: &Work) -> Result<Option<Landing>> {
+fn landed_despite_error(tx: &TaskTx<'_>, work: &MergeWork) -> Result<Option<Landing>> {
     let Some(started) = open_merge(tx.history()).cloned() else {
         return Ok(None);
     };

@@ -7,7 +7,7 @@ use crate::sessions;
 use crate::store::Place;
 use crate::tmux::{Scrollback, Tmux};
 use crate::views::task;
-use crate::views::transcripts::{self, Wanted};
+use crate::views::transcripts::{self, WantedTranscripts};
 use orange_core::display::clean_block;
 use orange_core::exit::role_of;
 use orange_core::history::History;
@@ -131,7 +131,7 @@ fn end_of_transcript(call: &Call, place: &Place, run: &Run) -> Option<(String, P
     if run.role != Role::Executor {
         return None;
     }
-    let all = transcripts::transcripts(call, place.clone(), &Wanted::default());
+    let all = transcripts::transcripts(call, place.clone(), &WantedTranscripts::default());
     let path = all.ok()?.1.pop()?.path;
     let text = file_end(&path, TRANSCRIPT_END)?;
     Some((clean_block(&text).into_owned(), path))

@@ -12,14 +12,14 @@ use orange_core::{Action, text};
 
 /// A rule that counts now.
 #[derive(Debug, Clone)]
-pub struct Added {
+pub struct AddedPermission {
     pub permission: PermissionRow,
     /// False: the same was allowed before.
     pub new: bool,
 }
 
 /// Allows something for a task, or for all tasks of its project, from now on.
-pub fn add(call: &Call, place: Place, scope: Scope, rule: &AllowRule) -> Result<Added> {
+pub fn add(call: &Call, place: Place, scope: Scope, rule: &AllowRule) -> Result<AddedPermission> {
     access::people_only(call, "allow something for good")?;
     let mut tx = tx::lock_task(call, place)?;
     if tx.task.status.is_terminal() {
@@ -41,7 +41,7 @@ pub fn add(call: &Call, place: Place, scope: Scope, rule: &AllowRule) -> Result<
         .as_ref()
         .filter(|task| **task == id)
         .map(|_| label);
-    Ok(Added {
+    Ok(AddedPermission {
         permission: permission_row(stored, label),
         new,
     })

@@ -4,7 +4,7 @@ use crate::call::{self, Call};
 use crate::effects::stop_agent;
 use crate::error::{Result, err, plain};
 use crate::field_checks::check_branch_name;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::{ListedTask, TaskFilter};
 use crate::maintenance::doctor::workspaces::forget_slot;
 use crate::projects::{self, Project};
 use crate::runs;
@@ -33,7 +33,7 @@ pub struct AddProject {
 
 /// The entry, and whether it is new.
 #[derive(Debug, Clone)]
-pub struct Added {
+pub struct AddedProject {
     pub project: Project,
     pub new: bool,
 }
@@ -48,7 +48,7 @@ pub struct UpdateProject {
     pub permissions: Option<Permissions>,
 }
 
-pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
+pub fn add_project(call: &Call, add: &AddProject) -> Result<AddedProject> {
     access::people_only(call, "register a project")?;
     let repository = repository_at(&add.path)?;
     let name = match &add.name {
@@ -88,7 +88,7 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
                     Action::set_prefix(&known.name, prefix.to_string())
                 )));
             }
-            return Ok(Added {
+            return Ok(AddedProject {
                 project: known.clone(),
                 new: false,
             });
@@ -105,7 +105,7 @@ pub fn add_project(call: &Call, add: &AddProject) -> Result<Added> {
             other: Map::new(),
         };
         all.push(project.clone());
-        Ok(Added { project, new: true })
+        Ok(AddedProject { project, new: true })
     })?;
     if added.new {
         tracing::info!(project = added.project.name, "project registered");
@@ -129,10 +129,10 @@ fn note_earlier_tasks(call: &Call, name: &str) -> Result<()> {
     if !call.store.tasks().join(name).is_dir() {
         return Ok(());
     }
-    let filter = Filter {
+    let filter = TaskFilter {
         projects: vec![name.to_owned()],
         all: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let count = list::list(call, &filter)?.len();
     if count > 0 {
@@ -239,13 +239,13 @@ pub fn remove_project(call: &Call, name: &str, force: bool) -> Result<Project> {
     access::people_only(call, "remove a project")?;
     let registry = call.projects()?;
     projects::named(&registry, name)?;
-    let filter = Filter {
+    let filter = TaskFilter {
         projects: vec![name.to_owned()],
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let live = list::list(call, &filter)?;
     if !live.is_empty() && !force {
-        let name_of = |task: &Listed| task.key.map_or(task.id.clone(), |key| key.to_string());
+        let name_of = |task: &ListedTask| task.key.map_or(task.id.clone(), |key| key.to_string());
         let keys: Vec<String> = live.iter().take(5).map(name_of).collect();
         return Err(err!(ConditionUnmet, "project {name} has {}: {}", counted(live.len(), "open task"), keys.join(", "))
             .hint(text!(

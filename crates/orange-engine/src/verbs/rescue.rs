@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::{Code, Result, err};
 use crate::find;
-use crate::rescue::restore::{self, Restored, Shown};
+use crate::rescue::restore::{self, Restored, ShownRescue};
 use crate::rescue::{self, RAW, Rescue, Save};
 use crate::store::Place;
 use crate::views::task;
@@ -30,7 +30,7 @@ pub struct RescueOwner {
 
 /// What was done with a rescue.
 #[derive(Debug, Clone, Serialize)]
-pub struct RescueRestored {
+pub struct RestoredRescue {
     pub rescue: Rescue,
     #[serde(flatten)]
     pub to: RestoredTo,
@@ -160,7 +160,7 @@ pub fn rescue_named(owner: &RescueOwner, name: &str) -> Result<Rescue> {
     }
 }
 
-pub fn show_rescue(owner: &RescueOwner, rescue: &Rescue) -> Result<Shown> {
+pub fn show_rescue(owner: &RescueOwner, rescue: &Rescue) -> Result<ShownRescue> {
     restore::show(&owner.repository, rescue, &owner.raw_folder)
 }
 
@@ -170,7 +170,7 @@ pub fn restore_rescue(
     owner: &RescueOwner,
     name: &str,
     to_branch: Option<&str>,
-) -> Result<RescueRestored> {
+) -> Result<RestoredRescue> {
     let rescue = rescue_named(owner, name)?;
     let Some(place) = owner.place.clone() else {
         return restore_without_task(call, owner, rescue, to_branch);
@@ -217,7 +217,7 @@ pub fn restore_rescue(
     };
     let event = Event::of(Payload::RescueRestored(restored), call.now());
     let _ = tx.commit(vec![event.by(&call.caller_name())])?;
-    Ok(RescueRestored { rescue, to })
+    Ok(RestoredRescue { rescue, to })
 }
 
 fn restore_without_task(
@@ -225,13 +225,13 @@ fn restore_without_task(
     owner: &RescueOwner,
     rescue: Rescue,
     to_branch: Option<&str>,
-) -> Result<RescueRestored> {
+) -> Result<RestoredRescue> {
     access::people_only(call, "restore a rescue of a deleted task")?;
     let Some(branch) = to_branch else {
         return Err(no_workspace(&owner.label, "is deleted"));
     };
     restore::to_branch(&call.site(&owner.repository), &rescue, branch)?;
-    Ok(RescueRestored {
+    Ok(RestoredRescue {
         rescue,
         to: RestoredTo::Branch {
             branch: branch.to_owned(),

@@ -6,7 +6,7 @@ use crate::git::contained::{Landed, contained};
 use crate::store::Place;
 use crate::verbs::change::{self, Change, Changed, Edit};
 use crate::views::concerns::{self, slot};
-use crate::views::results::Landing;
+use crate::views::results::BranchLanding;
 use crate::views::{task, workspace_state};
 use crate::workspaces::base;
 use crate::{access, facts, field_checks, git};
@@ -34,7 +34,7 @@ pub fn resolution(call: &Call, message: &str) -> Result<String> {
 
 /// Looks for the task's work in its target. What is not seen here may have landed at the remote, which is asked
 /// for news then.
-pub fn landing(call: &Call, place: Place) -> Result<Landing> {
+pub fn landing(call: &Call, place: Place) -> Result<BranchLanding> {
     let view = task::view(call, place)?;
     let task = view.task;
     let mut landing = landing_of(call, &task)?;
@@ -51,8 +51,8 @@ pub fn landing(call: &Call, place: Place) -> Result<Landing> {
 }
 
 /// The same with what is known here.
-pub(crate) fn landing_of(call: &Call, task: &Task) -> Result<Landing> {
-    let mut landing = Landing {
+pub(crate) fn landing_of(call: &Call, task: &Task) -> Result<BranchLanding> {
+    let mut landing = BranchLanding {
         branch: task.branch.clone(),
         target: task.target("its target").to_owned(),
         head: None,
@@ -109,7 +109,12 @@ fn uncommitted(call: &Call, task: &Task) -> usize {
 
 /// Ends a task: its work is in, by a squash, by hand, or is not needed. The branch stays; what is not
 /// committed is saved when the slot is given back.
-pub fn resolve(call: &Call, place: Place, message: &str, landing: &Landing) -> Result<Changed> {
+pub fn resolve(
+    call: &Call,
+    place: Place,
+    message: &str,
+    landing: &BranchLanding,
+) -> Result<Changed> {
     let message = resolution(call, message)?;
     let mut noted = vec![
         Edit::Note("resolved", "true".to_owned()),

@@ -4,7 +4,7 @@ use crate::call::{Call, Caller};
 use crate::error::Result;
 use crate::home_record;
 use crate::store::Place;
-use crate::store::seen::{Look, Seen};
+use crate::store::seen::{BranchLook, Seen};
 use crate::views::Comparison;
 
 /// Notes that the person behind the call was shown a comparison whole. What an agent looks at, nobody has seen.
@@ -13,7 +13,9 @@ pub fn note_look(call: &Call, place: &Place, shown: &Comparison) {
         return;
     };
     let at = call.now();
-    if let Err(error) = change(call, place, |seen| seen.last = Some(Look { head, at })) {
+    if let Err(error) = change(call, place, |seen| {
+        seen.last = Some(BranchLook { head, at })
+    }) {
         // It is shown again next time.
         tracing::warn!(%error, task = place.folder(), "what was seen is not noted");
     }

@@ -6,7 +6,7 @@ use crate::effects::messages::{self, ENDED_BEFORE, LONGEST};
 use crate::error::{Result, err};
 use crate::execution;
 use crate::field_checks::check_words;
-use crate::runs::{RunFolder, Source, State};
+use crate::runs::{RunFolder, State, StateSource};
 use crate::sessions::{self, lost_workspace};
 use crate::store::Place;
 use crate::tx::{self, TaskTx};
@@ -125,7 +125,7 @@ fn wait_for(folder: &RunFolder, id: &str, timeout: Duration) -> Sent {
             None if Instant::now() >= deadline => {
                 let doing = folder
                     .state()
-                    .filter(|doing| doing.source == Source::Signals);
+                    .filter(|doing| doing.source == StateSource::Signals);
                 return Sent::Queued(match doing.map(|doing| doing.state) {
                     Some(state @ (State::AsksPermission | State::WaitsForInput)) => {
                         format!("the agent {state}")

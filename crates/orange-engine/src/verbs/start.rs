@@ -6,7 +6,7 @@ use crate::effects::messages::attention_event;
 use crate::effects::{spoken, start_agent, with_hint};
 use crate::error::{Code, Error, Result, err};
 use crate::field_checks::bad_value;
-use crate::index::list::Filter;
+use crate::index::list::TaskFilter;
 use crate::store::Place;
 use crate::store::locks::{Lock, LockFile, STARTING};
 use crate::tx::TaskTx;
@@ -25,7 +25,7 @@ use orange_core::{Action, Timestamp, text};
 use std::fs;
 
 /// Whether a task may be started.
-enum Claim {
+enum StartClaim {
     Got(LockFile),
     LimitReached(String),
     /// Another process starts the same task.
@@ -75,9 +75,9 @@ pub fn start(call: &Call, place: Place, force: bool) -> Result<StartOutcome> {
         None
     } else {
         match claim_start_after_others(call, &place)? {
-            Claim::Got(claim) => Some(claim),
-            Claim::LimitReached(why) => return queue(call, place, why),
-            Claim::Another => return queue(call, place, "it is being started".to_owned()),
+            StartClaim::Got(claim) => Some(claim),
+            StartClaim::LimitReached(why) => return queue(call, place, why),
+            StartClaim::Another => return queue(call, place, "it is being started".to_owned()),
         }
     };
     if let Some(outcome) = StartOutcome::by_another(&call.store.survey(&place.folder()).task) {
@@ -214,30 +214,30 @@ pub(crate) fn conditions_of_a_start(call: &Call, task: &Task) -> Result<(Facts, 
 
 /// The same, but waits for another process that starts the same task: only when that has let go does the task tell what
 /// became of it.
-fn claim_start_after_others(call: &Call, place: &Place) -> Result<Claim> {
+fn claim_start_after_others(call: &Call, place: &Place) -> Result<StartClaim> {
     match claim_start(call, place)? {
-        Claim::Another => {}
+        StartClaim::Another => {}
         claim => return Ok(claim),
     }
     match call.store.lock(Lock::Starting(&place.name)) {
         Ok(ended) => drop(ended),
-        Err(error) if error.code == Code::Busy => return Ok(Claim::Another),
+        Err(error) if error.code == Code::Busy => return Ok(StartClaim::Another),
         Err(error) => return Err(error),
     }
     claim_start(call, place)
 }
 
 /// Takes a place among the workers that `agents.limit` allows. It is given back with the file.
-fn claim_start(call: &Call, place: &Place) -> Result<Claim> {
+fn claim_start(call: &Call, place: &Place) -> Result<StartClaim> {
     let _lock = call.store.lock(Lock::Start)?;
     for name in facts::starting(call, false) {
         let _ = fs::remove_file(call.store.home().join(STARTING).join(name));
     }
     if let Some(why) = facts::limit_reached(call)? {
-        return Ok(Claim::LimitReached(why));
+        return Ok(StartClaim::LimitReached(why));
     }
     let claim = call.store.try_lock(Lock::Starting(&place.name))?;
-    Ok(claim.map_or(Claim::Another, Claim::Got))
+    Ok(claim.map_or(StartClaim::Another, StartClaim::Got))
 }
 
 /// Puts a task into the queue that waits for something which other tasks give up.
@@ -334,10 +334,10 @@ pub fn run_ready(
 ) -> Result<Vec<StartOutcome>> {
     access::people_only(call, "start tasks")?;
     let statuses = Status::ALL.iter().filter(|status| !status.has_started());
-    let filter = Filter {
+    let filter = TaskFilter {
         statuses: statuses.map(|status| status.as_str().to_owned()).collect(),
         projects: projects.to_vec(),
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let rows = list::list(call, &filter)?.into_iter().map(|row| row.folder);
     let ready = in_turn(call, rows, |task| task.queue == Queue::Active);

@@ -7,7 +7,7 @@ use crate::database::StoredResults;
 use crate::error::{Code, Error, Result, err};
 use crate::store::Place;
 use crate::test_results::{
-    Source, Staged, digest_of_report, is_own_folder, is_staged, stage, stored,
+    ReportSource, Staged, digest_of_report, is_own_folder, is_staged, stage, stored,
 };
 use crate::tx::commit::Committed;
 use crate::tx::{self, TaskTx};
@@ -34,7 +34,7 @@ pub struct Imported {
 pub fn import(call: &Call, place: Place, path: &Path) -> Result<Imported> {
     let mut tx = tx::lock_task(call, place)?;
     access::own_task_only(call, &tx.task, "import test results of")?;
-    let source = Source::given(path, &tx.place.path)?;
+    let source = ReportSource::given(path, &tx.place.path)?;
     let told = source.path().display().to_string();
     let staged = bring(&mut tx, &source, &told)?;
     Ok(Imported {
@@ -56,7 +56,7 @@ pub(crate) fn has_found(call: &Call, task: &str, folder: &Path) -> Result<bool> 
 
 /// Takes in the report that a turn left. One that cannot be used is noted once, and harms nothing.
 pub(crate) fn take_found(tx: &mut TaskTx<'_>, slot: &Path) -> Result<Option<Error>> {
-    let source = Source::found(&tx.place.path, slot)?;
+    let source = ReportSource::found(&tx.place.path, slot)?;
     let known = stored(tx.call, &tx.task.id)?.unwrap_or_default();
     if is_staged(&tx.place.path, &known.import) {
         // Its row must not be replaced by a refusal: its files would belong to nobody.
@@ -82,7 +82,7 @@ pub(crate) fn take_found(tx: &mut TaskTx<'_>, slot: &Path) -> Result<Option<Erro
 }
 
 /// Stages a report, stores what it came to, and has its files moved to their places.
-fn bring(tx: &mut TaskTx<'_>, source: &Source, told: &str) -> Result<Staged> {
+fn bring(tx: &mut TaskTx<'_>, source: &ReportSource, told: &str) -> Result<Staged> {
     let call = tx.call;
     let folder = tx.place.path.clone();
     is_own_folder(&folder.join(FOLDER))?;

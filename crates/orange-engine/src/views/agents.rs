@@ -1,7 +1,7 @@
 //! A task's agents: the newest run of each role and what it is doing.
 
 use crate::call::Call;
-use crate::runs::{Doing, Source, State};
+use crate::runs::{Doing, State, StateSource};
 use crate::{costs, sessions};
 use orange_core::Timestamp;
 use orange_core::exit::is_expected;
@@ -37,15 +37,15 @@ pub struct AgentView {
 /// What an agent is doing; null where that is not known.
 pub(crate) fn activity<S: Serializer>(doing: &Option<Doing>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Keys {
+    struct AgentStateKeys {
         state: Option<State>,
         since: Option<Timestamp>,
         until: Option<Timestamp>,
         again: Option<Timestamp>,
-        source: Option<Source>,
+        source: Option<StateSource>,
     }
     let doing = doing.as_ref();
-    let keys = Keys {
+    let keys = AgentStateKeys {
         state: doing.map(|doing| doing.state),
         since: doing.map(|doing| doing.since),
         until: doing.and_then(|doing| doing.until),

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::git::diff::{FileChange, FileStatus};
-use crate::store::seen::{Look, Seen};
+use crate::store::seen::{BranchLook, Seen};
 use crate::views::diff::{self, Comparison, DiffOf};
 use crate::views::{patch, task};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub enum Visit {
     #[default]
     New,
     /// What was seen before it began, if anything.
-    Since(Option<Look>),
+    Since(Option<BranchLook>),
 }
 
 /// A file that differs.
@@ -36,7 +36,7 @@ pub struct Changes {
     pub comparison: Arc<Comparison>,
     pub files: Vec<ChangedFile>,
     /// What was seen before the visit began.
-    pub before: Option<Look>,
+    pub before: Option<BranchLook>,
 }
 
 pub fn changes(call: &Call, folder: &str, of: DiffOf, visit: &Visit) -> Result<Changes> {

@@ -16,13 +16,13 @@ use crate::settings;
 use crate::views::concerns::link::committed_links;
 use crate::views::diff_stat;
 use crate::{checks, rules};
-use orange_core::evidence::{FILE, Verdict};
+use orange_core::evidence::{FILE, ReviewVerdict};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::history::{Event, EventType, History};
 use orange_core::merge::Strategy;
 use orange_core::naming::counted;
 use orange_core::task::Task;
-use orange_core::verification::{Outcome, Verified, deferred, unanswered};
+use orange_core::verification::{CheckOutcome, Verified, deferred, unanswered};
 use orange_core::why::Conflicts;
 use orange_core::workflow::Intent;
 use orange_core::{Action, Text, text};
@@ -110,7 +110,7 @@ pub(crate) fn merge_concerns(
     }
     let reviewed = evidence.review.and_then(|review| review.head);
     if let Some(verified) = &evidence.verify {
-        let not_run = verified.result.outcome == Outcome::NotRun;
+        let not_run = verified.result.outcome == CheckOutcome::NotRun;
         concerns.extend(if not_run && checks::should_be_checked(call, task) {
             Some(Concern::unchecked(verified.words()))
         } else {
@@ -174,7 +174,7 @@ fn check_concern(
 }
 
 /// The reviewer may have looked at other code than was handed over.
-fn review_concern(verdict: &Verdict) -> Option<Concern> {
+fn review_concern(verdict: &ReviewVerdict) -> Option<Concern> {
     let branch = verdict.branch_at.as_ref()?;
     Some(Concern::plain(format!(
         "when it was reviewed its branch was at {}, which is not what was handed over",

@@ -2,12 +2,12 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::counts::{Attended, Count, Counts, DAMAGED, QUEUED};
+use crate::index::counts::{Attended, Counts, DAMAGED, QUEUED, TaskCount};
 use crate::sessions::lost_workspace::lost_workspaces;
 use crate::sessions::{self, SessionState};
 use crate::views::list;
 use orange_core::task::Status;
-use orange_core::workflow::{Kind, WaitsFor, Workflow};
+use orange_core::workflow::{StatusKind, WaitsFor, Workflow};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::cell::OnceCell;
@@ -24,7 +24,7 @@ pub struct Standing {
 pub fn kinds() -> impl Iterator<Item = (String, &'static str)> {
     let statuses = Workflow::statuses_in_use().into_iter();
     let kinds = statuses.flat_map(|info| {
-        let queued = (info.kind == Kind::Waiting).then_some(QUEUED);
+        let queued = (info.kind == StatusKind::Waiting).then_some(QUEUED);
         std::iter::once(info.status.as_str()).chain(queued)
     });
     let named = |kind: &'static str| (kind.replace('-', "_"), kind);
@@ -33,7 +33,7 @@ pub fn kinds() -> impl Iterator<Item = (String, &'static str)> {
 
 impl Standing {
     /// The tasks of a kind: a status, or [`QUEUED`].
-    pub fn count(&self, kind: &str) -> Count {
+    pub fn count(&self, kind: &str) -> TaskCount {
         self.counts.kinds.get(kind).copied().unwrap_or_default()
     }
 
@@ -76,7 +76,7 @@ pub struct StandingView {
 fn told_of() -> impl Iterator<Item = &'static str> {
     let statuses = Workflow::statuses_in_use()
         .into_iter()
-        .filter(|info| info.kind == Kind::Active && info.waits_for != WaitsFor::Person);
+        .filter(|info| info.kind == StatusKind::Active && info.waits_for != WaitsFor::Person);
     statuses.map(|info| info.status.as_str()).chain([QUEUED])
 }
 

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::error::{Error, Result};
 use crate::index::DiffStat;
 use crate::index::counts::QUEUED;
-use crate::index::list::{Filter, Listed, Listing};
+use crate::index::list::{ListedTask, Listing, TaskFilter};
 use crate::sessions::{self, SessionState};
 use crate::views::agents::{self, AgentView};
 use crate::views::cost;
@@ -109,9 +109,9 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
     let is_shown = |name: &str| projects.is_empty() || projects.iter().any(|one| one == name);
     let live = sessions::live_and_adopted_agents(call);
     let slots = held_slots(call);
-    let mut looks = Looks::default();
+    let mut looks = ReadsLeft::default();
     let mut rows = Vec::new();
-    let mut list = |filter: &Filter| {
+    let mut list = |filter: &TaskFilter| {
         let listing = list::list_as(call, filter, |listing: Listing| listing)?;
         rows.extend(listing.rows.iter().map(|listed| {
             let shown = TaskRow::of(listed, &live);
@@ -122,12 +122,12 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
         }));
         Ok::<usize, Error>(listing.older)
     };
-    let filter = Filter {
+    let filter = TaskFilter {
         projects: projects.to_vec(),
         all: with_older,
         with_diff: true,
         over_since: Some(list::over_since(call)?),
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let older = list(&filter)?;
     let names: Vec<String> = known.iter().map(|project| project.name.clone()).collect();
@@ -135,7 +135,7 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
         .cloned()
         .collect();
     if !others.is_empty() {
-        list(&Filter {
+        list(&TaskFilter {
             projects: others,
             all: false,
             ..filter
@@ -169,26 +169,26 @@ pub fn overview(call: &Call, projects: &[String], with_older: bool) -> Result<Ov
 }
 
 /// How many tasks may still be read for what their rows say.
-struct Looks {
+struct ReadsLeft {
     notes: usize,
     waits: usize,
 }
 
-impl Default for Looks {
-    fn default() -> Looks {
-        Looks {
+impl Default for ReadsLeft {
+    fn default() -> ReadsLeft {
+        ReadsLeft {
             notes: row_note::MOST_LOOKS,
             waits: row_note::MOST_LOOKS,
         }
     }
 }
 
-impl Looks {
+impl ReadsLeft {
     /// Adds why the task needs a person, and since when.
     fn complete(
         &mut self,
         call: &Call,
-        listed: &Listed,
+        listed: &ListedTask,
         shown: &TaskRow<'_>,
         row: &mut OverviewRow,
     ) {
@@ -200,7 +200,12 @@ impl Looks {
     }
 }
 
-fn row(listed: &Listed, shown: &TaskRow<'_>, slot: Option<u32>, is_elsewhere: bool) -> OverviewRow {
+fn row(
+    listed: &ListedTask,
+    shown: &TaskRow<'_>,
+    slot: Option<u32>,
+    is_elsewhere: bool,
+) -> OverviewRow {
     let is_damaged = listed.damaged.is_some();
     let status = shown.status.filter(|_| !is_damaged);
     OverviewRow {

@@ -16,7 +16,7 @@ use crate::views::workspace_state::{self, WorkspaceState};
 use orange_core::config::Permissions;
 use orange_core::history::payload::MessageNote;
 use orange_core::history::{Event, EventType, History};
-use orange_core::timeline::{self, Weight};
+use orange_core::timeline::{self, EventWeight};
 use orange_core::usage::Usage;
 use orange_core::{Text, Timestamp};
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub struct TimelineEntry {
     pub who: String,
     pub words: Text,
     #[serde(skip)]
-    pub weight: Weight,
+    pub weight: EventWeight,
 }
 
 /// A message that is not known to have arrived.

@@ -2,11 +2,11 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, Result, err};
-use crate::git::diff::{self, FileChange, Shape, Sides, Sink};
+use crate::git::diff::{self, DiffShape, FileChange, Sides, Sink};
 use crate::git::diff_stat::spans;
 use crate::git::rescue::refs::empty_tree;
 use crate::git::{self, short};
-use crate::store::seen::{Look, Seen};
+use crate::store::seen::{BranchLook, Seen};
 use crate::views::diff_since;
 use crate::views::diff_stat::merged;
 use crate::views::task::TaskView;
@@ -152,7 +152,7 @@ pub fn comparison(call: &Call, view: &TaskView, of: DiffOf) -> Result<Comparison
 }
 
 /// What came since a certain look: a front end that shows changes for a while compares with what was seen before it began.
-pub fn since_look(call: &Call, view: &TaskView, look: Option<&Look>) -> Result<Comparison> {
+pub fn since_look(call: &Call, view: &TaskView, look: Option<&BranchLook>) -> Result<Comparison> {
     let repository = workspaces::repository_of(call, &view.task, &view.task.project)?;
     diff_since::since_seen(call, &repository, view, look)
 }
@@ -172,7 +172,7 @@ pub(super) fn all_work(call: &Call, repository: &Path, view: &TaskView) -> Resul
 /// Git's own diff, handed over piece by piece.
 pub fn diff(
     comparison: &Comparison,
-    shape: Shape,
+    shape: DiffShape,
     files: &[OsString],
     sink: &mut Sink<'_>,
 ) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::git::diff::Sides;
 use crate::git::reflog::{BranchAt, branch_at};
 use crate::git::{self, short};
 use crate::runs::{RunFolder, SignalKind};
-use crate::store::seen::Look;
+use crate::store::seen::BranchLook;
 use orange_core::evidence::{Evidence, Statement};
 use orange_core::turns;
 use orange_core::{Action, Text, Timestamp, text};
@@ -19,7 +19,7 @@ pub(super) fn since_seen(
     call: &Call,
     repository: &Path,
     view: &TaskView,
-    look: Option<&Look>,
+    look: Option<&BranchLook>,
 ) -> Result<Comparison> {
     let Some(look) = look else {
         let note = "you have not looked at its changes before; this is all of them".to_owned();
@@ -33,7 +33,7 @@ pub(super) fn since_seen(
         );
         return all_instead(call, repository, view, note);
     };
-    let since = Since {
+    let since = SinceCommit {
         from,
         against: LAST_SEEN,
         what: "the commit that you saw last,",
@@ -72,7 +72,7 @@ pub(super) fn last_turn(call: &Call, repository: &Path, view: &TaskView) -> Resu
         );
         return all_instead(call, repository, view, note);
     };
-    let since = Since {
+    let since = SinceCommit {
         from,
         against: LAST_TURN,
         what: "the commit at which the last turn began,",
@@ -101,7 +101,7 @@ pub(super) fn since_review(
         )
         .hint(all_of_it(view)));
     };
-    let since = Since {
+    let since = SinceCommit {
         from,
         against: "the review",
         what: "the reviewed commit",
@@ -126,7 +126,7 @@ fn all_instead(
 }
 
 /// A commit that the branch was at, and how it is called.
-struct Since {
+struct SinceCommit {
     from: String,
     against: &'static str,
     /// Followed by the commit.
@@ -135,7 +135,7 @@ struct Since {
     nothing: &'static str,
 }
 
-impl Since {
+impl SinceCommit {
     fn compared(self, repository: &Path, view: &TaskView) -> Result<Comparison> {
         let from = self.from;
         let (head, mut notes) = head(repository, view)?;

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::git::branches::Branches;
 use crate::git::conflicts::{Trial, trial_merges};
 use crate::git::diff_stat::{Size, Span, sizes, spans};
-use crate::index::list::{Filter, Listed, Listing};
+use crate::index::list::{ListedTask, Listing, TaskFilter};
 use crate::index::{DiffStat, Index, KeptStat};
 use crate::projects::Project;
 use crate::views::list;
@@ -40,21 +40,21 @@ struct Tips {
 }
 
 /// The branches of all projects, each project's read when first asked for.
-struct Known {
+struct KnownBranches {
     projects: HashMap<String, Project>,
-    repositories: RefCell<HashMap<String, Repository>>,
+    repositories: RefCell<HashMap<String, RepositoryBranches>>,
 }
 
-struct Repository {
+struct RepositoryBranches {
     branches: Branches,
     /// Where the targets are that were asked for.
     targets: HashMap<String, Vec<String>>,
 }
 
-impl Known {
-    fn of(projects: Vec<Project>) -> Known {
+impl KnownBranches {
+    fn of(projects: Vec<Project>) -> KnownBranches {
         let named = |project: Project| (project.name.clone(), project);
-        Known {
+        KnownBranches {
             projects: projects.into_iter().map(named).collect(),
             repositories: RefCell::default(),
         }
@@ -64,13 +64,13 @@ impl Known {
         let known = self.projects.get(project)?;
         let mut all = self.repositories.borrow_mut();
         if !all.contains_key(project) {
-            let repository = Repository {
+            let repository = RepositoryBranches {
                 branches: Branches::of(&known.path, TIMEOUT),
                 targets: HashMap::new(),
             };
             all.insert(project.to_owned(), repository);
         }
-        let Repository { branches, targets } = all.get_mut(project)?;
+        let RepositoryBranches { branches, targets } = all.get_mut(project)?;
         let head = branches.commit(&format!("refs/heads/{branch}"))?;
         let target = target.unwrap_or(&known.default_branch);
         if !targets.contains_key(target) {
@@ -103,13 +103,13 @@ fn tips_of(branches: &Branches, target: &str) -> Vec<String> {
 }
 
 /// What is known of a branch without git.
-struct Looked {
+struct KnownStat {
     stat: Option<DiffStat>,
     /// Git has to be asked about it.
     open: Option<Tips>,
 }
 
-fn look(index: &Index, tips: Tips) -> Looked {
+fn look(index: &Index, tips: Tips) -> KnownStat {
     if tips.targets.contains(&tips.head) {
         // As it was made: nobody need be asked.
         let stat = DiffStat {
@@ -119,7 +119,7 @@ fn look(index: &Index, tips: Tips) -> Looked {
             since_review: tips.reviewed.map(|_| 0),
             ..DiffStat::default()
         };
-        return Looked {
+        return KnownStat {
             stat: Some(stat),
             open: None,
         };
@@ -132,7 +132,7 @@ fn look(index: &Index, tips: Tips) -> Looked {
     };
     let kept = kept.filter(is_same);
     let is_whole = kept.as_ref().is_some_and(|kept| kept.tried);
-    Looked {
+    KnownStat {
         stat: kept.map(|kept| kept.stat),
         open: (!is_whole).then_some(tips),
     }
@@ -142,11 +142,11 @@ fn look(index: &Index, tips: Tips) -> Looked {
 /// that was not enough.
 pub(crate) fn list_with_diff<T>(
     call: &Call,
-    filter: &Filter,
+    filter: &TaskFilter,
     show: impl Fn(Listing) -> T,
 ) -> Result<T> {
     // A list does not need the registry; without it nobody knows where the branches are.
-    let known = Known::of(call.projects().unwrap_or_default());
+    let known = KnownBranches::of(call.projects().unwrap_or_default());
     let (shown, moved) = list::ask_index(call, |index, outside| {
         index.fresh_list(filter, outside, |mut listing| {
             let moved = fill(&known, index, &mut listing.rows);
@@ -167,7 +167,7 @@ pub(crate) fn list_with_diff<T>(
 /// How much a task changes, and against which branch: its own as it is, or what was merged of it. None for one
 /// that has not begun, and where that cannot be told.
 pub fn diff_stat(call: &Call, task: &Task, history: &History) -> Option<(DiffStat, String)> {
-    let known = Known::of(call.projects().ok()?);
+    let known = KnownBranches::of(call.projects().ok()?);
     let default = &known.projects.get(&task.project)?.default_branch;
     let mut target = task.target(default).to_owned();
     let tips = match merged(task, history) {
@@ -189,14 +189,14 @@ pub fn diff_stat(call: &Call, task: &Task, history: &History) -> Option<(DiffSta
             tips.reviewed_at(review.and_then(|review| review.head))
         }
     };
-    let Looked { stat, open } = look(call.index().ok()?, tips);
+    let KnownStat { stat, open } = look(call.index().ok()?, tips);
     let asked = open.and_then(|tips| measure_branches(call, &known, vec![tips]).pop());
     let stat = asked.map(|kept| kept.stat).or(stat)?;
     Some((stat, target))
 }
 
 /// Asks git about branches that moved, and remembers what it says.
-fn measure_branches(call: &Call, known: &Known, moved: Vec<Tips>) -> Vec<KeptStat> {
+fn measure_branches(call: &Call, known: &KnownBranches, moved: Vec<Tips>) -> Vec<KeptStat> {
     let until = Instant::now() + TIMEOUT;
     let mut groups: BTreeMap<(PathBuf, Vec<String>), Vec<Tips>> = BTreeMap::new();
     for tips in moved {
@@ -356,7 +356,7 @@ fn since_review(repository: &Path, tips: &Tips, span: &Span, until: Instant) -> 
 }
 
 /// What is remembered of the active tasks of a list. Gives those about which git has to be asked.
-fn fill(known: &Known, index: &Index, rows: &mut [Listed]) -> Vec<Tips> {
+fn fill(known: &KnownBranches, index: &Index, rows: &mut [ListedTask]) -> Vec<Tips> {
     let mut moved = Vec::new();
     for row in rows {
         let status: Option<Status> = row.status.parse().ok();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 choice! {
     /// What a check is about; reports are in this order.
     #[derive(Default)]
-    pub enum Group ("group of checks") {
+    pub enum CheckGroup ("group of checks") {
         #[default]
         Machine = "machine",
         Home = "home",
@@ -27,8 +27,8 @@ choice! {
 
 /// Something that is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    pub group: Group,
+pub struct DoctorFinding {
+    pub group: CheckGroup,
     /// The file, folder or task it is about.
     pub subject: String,
     pub problem: String,
@@ -44,17 +44,17 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Remark {
     #[serde(skip)]
-    pub group: Group,
+    pub group: CheckGroup,
     pub text: Text,
     /// The time that the text ends with, if any.
     pub time: Option<Timestamp>,
     #[serde(skip)]
-    pub tone: Tone,
+    pub tone: RemarkTone,
 }
 
 /// How much a remark asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum RemarkTone {
     Fine,
     /// Worth a look.
     Note,
@@ -64,29 +64,29 @@ pub enum Tone {
 
 /// What the check looked at, and what it found.
 #[derive(Debug, Clone, Default)]
-pub struct Report {
+pub struct DoctorReport {
     pub tasks: usize,
     pub projects: usize,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DoctorFinding>,
     pub remarks: Vec<Remark>,
     /// The agent CLIs that Orange knows, as they are here.
     pub harnesses: Vec<HarnessFound>,
     /// The other programs.
-    pub programs: Vec<Program>,
+    pub programs: Vec<ProgramFound>,
     /// The size of the terminal, as the front end knows it.
-    pub terminal: Option<Terminal>,
+    pub terminal: Option<TerminalSize>,
     pub file_system: Option<FileSystem>,
     pub disk: Option<DiskUse>,
     /// The original, if this home is a copy: then nothing is repaired here.
     pub copy_of: Option<PathBuf>,
     /// What is being looked at.
-    pub(crate) group: Group,
+    pub(crate) group: CheckGroup,
     /// Whether what can be repaired is.
     pub(crate) repairs: bool,
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct Terminal {
+pub struct TerminalSize {
     pub columns: u16,
     pub rows: u16,
 }
@@ -94,33 +94,33 @@ pub struct Terminal {
 /// What belongs to one group: what is fine, what a person may want to know, and what is wrong.
 #[derive(Serialize)]
 struct OfGroup<'a> {
-    group: Group,
+    group: CheckGroup,
     fine: Vec<&'a Remark>,
     notes: Vec<&'a Remark>,
-    findings: Vec<&'a Finding>,
+    findings: Vec<&'a DoctorFinding>,
 }
 
-impl Serialize for Report {
+impl Serialize for DoctorReport {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct ReportKeys<'a> {
             tasks: usize,
             projects: usize,
             copy_of: Option<&'a Path>,
-            findings: &'a [Finding],
+            findings: &'a [DoctorFinding],
             groups: Vec<OfGroup<'a>>,
-            programs: &'a [Program],
+            programs: &'a [ProgramFound],
             harnesses: &'a [HarnessFound],
-            terminal: Option<Terminal>,
+            terminal: Option<TerminalSize>,
             file_system: &'a Option<FileSystem>,
             disk: &'a Option<DiskUse>,
         }
-        let keys = Keys {
+        let keys = ReportKeys {
             tasks: self.tasks,
             projects: self.projects,
             copy_of: self.copy_of.as_deref(),
             findings: &self.findings,
-            groups: Group::ALL
+            groups: CheckGroup::ALL
                 .iter()
                 .map(|group| self.of_group(*group))
                 .collect(),
@@ -134,10 +134,10 @@ impl Serialize for Report {
     }
 }
 
-impl Report {
-    fn of_group(&self, group: Group) -> OfGroup<'_> {
+impl DoctorReport {
+    fn of_group(&self, group: CheckGroup) -> OfGroup<'_> {
         let remarks = self.remarks.iter().filter(|one| one.group == group);
-        let (fine, notes) = remarks.partition(|one| one.tone == Tone::Fine);
+        let (fine, notes) = remarks.partition(|one| one.tone == RemarkTone::Fine);
         let findings = self.findings.iter().filter(|one| one.group == group);
         OfGroup {
             group,
@@ -181,7 +181,7 @@ pub struct SlotUse {
 
 /// What is kept, how much there is of it and since when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct KeptFiles {
     pub count: usize,
     pub bytes: u64,
     pub oldest: Option<Timestamp>,
@@ -192,27 +192,27 @@ pub struct Kept {
 pub struct DiskUse {
     pub slots: Vec<SlotUse>,
     /// Refs, and the bytes of the copies beside them: their commits are git's.
-    pub rescue: Kept,
-    pub trash: Kept,
-    pub screens: Kept,
+    pub rescue: KeptFiles,
+    pub trash: KeptFiles,
+    pub screens: KeptFiles,
     #[serde(rename = "log")]
-    pub logs: Kept,
+    pub logs: KeptFiles,
     #[serde(rename = "verify")]
-    pub checks: Kept,
+    pub checks: KeptFiles,
     /// All of the home; None unless slots were measured.
     #[serde(rename = "total_bytes")]
     pub total: Option<u64>,
 }
 
-impl Kept {
+impl KeptFiles {
     /// Those that are there; `dated` is the file that tells how old one is.
-    pub(crate) fn of(paths: &[PathBuf], dated: impl Fn(&Path) -> PathBuf) -> Kept {
+    pub(crate) fn of(paths: &[PathBuf], dated: impl Fn(&Path) -> PathBuf) -> KeptFiles {
         let there: Vec<&PathBuf> = paths.iter().filter(|path| path.exists()).collect();
         let time = |path: &&PathBuf| {
             let written = fs::metadata(dated(path)).and_then(|about| about.modified());
             Timestamp::try_from(written.ok()?).ok()
         };
-        Kept {
+        KeptFiles {
             count: there.len(),
             bytes: there.iter().map(|path| disk::used(path)).sum(),
             oldest: there.iter().filter_map(time).min(),
@@ -245,23 +245,23 @@ pub struct HarnessFound {
     pub signals: Option<Result<String, String>>,
 }
 
-type Told = Result<String, String>;
+type Answered = Result<String, String>;
 
 fn installed<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Keys<'a> {
+    struct InstalledKeys<'a> {
         installed: bool,
         path: &'a Option<PathBuf>,
     }
     let installed = path.is_some();
-    Keys { installed, path }.serialize(to)
+    InstalledKeys { installed, path }.serialize(to)
 }
 
-fn if_told<S: Serializer>(told: &Told, to: S) -> Result<S::Ok, S::Error> {
+fn if_told<S: Serializer>(told: &Answered, to: S) -> Result<S::Ok, S::Error> {
     told.as_ref().ok().serialize(to)
 }
 
-fn work<S: Serializer>(signals: &Option<Told>, to: S) -> Result<S::Ok, S::Error> {
+fn work<S: Serializer>(signals: &Option<Answered>, to: S) -> Result<S::Ok, S::Error> {
     signals.as_ref().map(Result::is_ok).serialize(to)
 }
 
@@ -279,7 +279,7 @@ pub struct FileSystem {
 
 /// A program as it is here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Program {
+pub struct ProgramFound {
     pub name: &'static str,
     /// None: not installed, or it does not say.
     pub version: Option<String>,

@@ -4,12 +4,12 @@ use crate::call::Call;
 use crate::error::Result;
 use crate::harness::probe::Probe;
 use crate::harness::{self, Harness};
-use crate::sessions::programs::{self, Listed};
+use crate::sessions::programs::{self, ListedHarness};
 use crate::settings;
 use crate::settings::harness::{find_harness, usual_worker};
 
 /// Every harness that can be named, but the one that starts nothing.
-pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {
+pub fn harnesses(call: &Call) -> Result<Vec<ListedHarness>> {
     let names = harness::names(settings::config(call)?);
     let names = names.iter().filter(|name| *name != harness::NONE);
     let found = names.map(|name| find_harness(call, name));
@@ -21,7 +21,7 @@ pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {
         let ask = |harness: Harness| threads.spawn(move || listed(&probe, &harness));
         let asked: Vec<_> = found.into_iter().flatten().map(ask).collect();
         let answers = asked.into_iter().filter_map(|thread| thread.join().ok());
-        let used = |listed: Listed| Listed {
+        let used = |listed: ListedHarness| ListedHarness {
             used: usual.as_deref() == Some(listed.name.as_str()),
             ..listed
         };
@@ -29,9 +29,9 @@ pub fn harnesses(call: &Call) -> Result<Vec<Listed>> {
     }))
 }
 
-fn listed(probe: &Probe<'_>, harness: &Harness) -> Listed {
+fn listed(probe: &Probe<'_>, harness: &Harness) -> ListedHarness {
     let path = probe.located(harness);
-    Listed {
+    ListedHarness {
         name: harness.name.clone(),
         installed: path.is_some(),
         version: path

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::{ListedTask, TaskFilter};
 use crate::views::questions::{open_questions, questions_in_file};
 use crate::views::results::OpenQuestion;
 use crate::views::task::{self, TaskView};
@@ -19,7 +19,7 @@ use serde::Serialize;
 /// One task that waits for a person.
 #[derive(Debug)]
 pub struct InboxItem {
-    pub row: Listed,
+    pub row: ListedTask,
     /// Since when it waits.
     pub since: Timestamp,
     /// What an agent asks, word for word: each question with its options.
@@ -58,10 +58,10 @@ impl<'a> InboxView<'a> {
 
 /// Everything that needs a person in these projects; in all, if none is named.
 pub fn inbox(call: &Call, projects: &[String]) -> Result<Vec<InboxItem>> {
-    let filter = Filter {
+    let filter = TaskFilter {
         projects: projects.to_vec(),
         needs_me: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let rows = list::list(call, &filter)?.into_iter();
     let mut items: Vec<InboxItem> = rows.map(|row| item(call, row)).collect();
@@ -76,7 +76,7 @@ pub fn inbox(call: &Call, projects: &[String]) -> Result<Vec<InboxItem>> {
 
 /// What a task that needs a person asks of them, in one line, as far as its own files say: the first question, or what was
 /// said when it came to its status. Quick enough for every row on a screen.
-pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
+pub fn asked_in_brief(call: &Call, row: &ListedTask) -> Option<String> {
     let snapshot = call.store.read(&call.store.place(&row.folder)).ok()?;
     let body = snapshot.body();
     if let Some(asked) = phased::asked_at_gate(call, row) {
@@ -102,18 +102,18 @@ pub fn asked_in_brief(call: &Call, row: &Listed) -> Option<String> {
 }
 
 /// Whether a person can do this with a listed task.
-pub(super) fn offers(row: &Listed, intent: Intent) -> bool {
+pub(super) fn offers(row: &ListedTask, intent: Intent) -> bool {
     let status = row.status.parse();
     status.is_ok_and(|status| Task::standing_at(status, row.reason).offers(intent))
 }
 
 /// Since when a listed task waits for a person, as its own files say; quick enough for every row on a screen.
-pub(super) fn waits_since(call: &Call, row: &Listed) -> Option<Timestamp> {
+pub(super) fn waits_since(call: &Call, row: &ListedTask) -> Option<Timestamp> {
     let history = call.store.place(&row.folder).history().ok()?;
     since_in(&history, row.attention.is_some(), &row.status)
 }
 
-fn item(call: &Call, row: Listed) -> InboxItem {
+fn item(call: &Call, row: ListedTask) -> InboxItem {
     let updated = Timestamp::from_second(row.updated_second).unwrap_or_default();
     let view = task::view(call, call.store.place(&row.folder));
     let explained = view.and_then(|view| Ok((why::explanation(call, &view)?, view)));

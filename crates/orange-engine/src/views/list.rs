@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::costs;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed, Listing, Outside, PhaseProgress, WaitsFor};
+use crate::index::list::{AwaitedTask, ListFacts, ListedTask, Listing, PhaseProgress, TaskFilter};
 use crate::index::{DiffStat, Index};
 use crate::runs::{Doing, State};
 use crate::sessions::lost_workspace::lost_workspaces;
@@ -25,7 +25,7 @@ use std::cell::OnceCell;
 #[derive(Debug, Serialize)]
 pub struct TaskRow<'a> {
     #[serde(skip)]
-    pub listed: &'a Listed,
+    pub listed: &'a ListedTask,
     /// None for a word that this program does not know.
     #[serde(skip)]
     pub status: Option<Status>,
@@ -36,7 +36,7 @@ pub struct TaskRow<'a> {
     pub checks: Option<Checks>,
     /// What its agents used so far.
     pub usage: Option<Usage>,
-    waits_for: &'a [WaitsFor],
+    waits_for: &'a [AwaitedTask],
     pub session: SessionState,
     agents: Vec<ListedAgent<'a>>,
     diff: Option<&'a DiffStat>,
@@ -58,7 +58,7 @@ choice! {
 }
 
 impl Checks {
-    fn of(listed: &Listed) -> Option<Checks> {
+    fn of(listed: &ListedTask) -> Option<Checks> {
         let check = listed.check.as_ref()?;
         let head = listed.diff.as_ref().map(|diff| &diff.head);
         let is_older = head.is_some() && check.head.is_some() && check.head.as_ref() != head;
@@ -82,7 +82,7 @@ struct ListedAgent<'a> {
 }
 
 impl<'a> TaskRow<'a> {
-    pub fn of(listed: &'a Listed, live: &'a LiveAgents) -> TaskRow<'a> {
+    pub fn of(listed: &'a ListedTask, live: &'a LiveAgents) -> TaskRow<'a> {
         let status: Option<Status> = listed.status.parse().ok();
         let agent = |agent: &'a LiveAgent| {
             let expected = status.is_some_and(|status| is_expected(status, agent.role));
@@ -145,8 +145,8 @@ impl<'a> TaskRow<'a> {
     }
 }
 
-/// A list with all fields of every task ([`Filter::with_fields`]), as JSON.
-pub fn list_json(rows: &[Listed], live: &LiveAgents) -> String {
+/// A list with all fields of every task ([`TaskFilter::with_fields`]), as JSON.
+pub fn list_json(rows: &[ListedTask], live: &LiveAgents) -> String {
     let mut text = String::from("{\"tasks\":[");
     for (position, row) in rows.iter().enumerate() {
         if position > 0 {
@@ -165,12 +165,12 @@ pub fn over_since(call: &Call) -> Result<i64> {
     Ok(call.now().as_second() - i64::from(days) * SECONDS_OF_A_DAY)
 }
 
-pub fn list(call: &Call, filter: &Filter) -> Result<Vec<Listed>> {
+pub fn list(call: &Call, filter: &TaskFilter) -> Result<Vec<ListedTask>> {
     list_as(call, filter, |listing| listing.rows)
 }
 
 /// What `show` makes of the tasks a filter lets through; it may be called twice.
-pub fn list_as<T>(call: &Call, filter: &Filter, show: impl Fn(Listing) -> T) -> Result<T> {
+pub fn list_as<T>(call: &Call, filter: &TaskFilter, show: impl Fn(Listing) -> T) -> Result<T> {
     refuse_unknown(call, &filter.projects)?;
     let looked_up = search::look_up(call, filter);
     let filter = looked_up.as_ref().unwrap_or(filter);
@@ -203,18 +203,18 @@ pub(crate) fn refuse_unknown(call: &Call, projects: &[String]) -> Result<()> {
 }
 
 /// The rows of the index as it is.
-pub(crate) fn listed(call: &Call, filter: &Filter) -> Result<Vec<Listed>> {
+pub(crate) fn listed(call: &Call, filter: &TaskFilter) -> Result<Vec<ListedTask>> {
     ask_index(call, |index, outside| Ok(index.list(filter, outside)?.rows))
 }
 
 /// Asks the index something for which it has to know what it does not see itself: deleted tasks, agents, workspaces.
 pub(crate) fn ask_index<T>(
     call: &Call,
-    question: impl FnOnce(&Index, &Outside<'_>) -> Result<T>,
+    question: impl FnOnce(&Index, &ListFacts<'_>) -> Result<T>,
 ) -> Result<T> {
     let live = OnceCell::new();
     let live = || live.get_or_init(|| sessions::live_and_adopted_agents(call));
-    let outside = Outside {
+    let outside = ListFacts {
         deleted: &|project, number| trash::over_in_trash(call, project, number),
         is_left: &|row| row.has_session && live().is_left(row),
         lost: &lost_workspaces(call),
@@ -252,10 +252,10 @@ mod tests {
             std::fs::write(folder.join("TASK.md"), format!("---\n{text}\n---\n")).unwrap();
         }
         let call = Call::new(Settings::at(home.path().to_owned()));
-        let filter = Filter {
+        let filter = TaskFilter {
             all: true,
             with_fields: true,
-            ..Filter::default()
+            ..TaskFilter::default()
         };
         let mut live = sessions::live_agents(&call);
         live.add(

@@ -2,7 +2,7 @@
 //! makes them safe before it shows them.
 
 use crate::error::Result;
-use crate::git::diff::{self, FileChange, Shape, exactly};
+use crate::git::diff::{self, DiffShape, FileChange, exactly};
 use crate::views::Comparison;
 use std::path::Path;
 
@@ -69,8 +69,8 @@ pub fn file_patch(
     let paths = [Some(&file.path), file.old_path.as_ref()];
     let paths = paths.into_iter().flatten();
     let paths: Vec<_> = paths.map(|path| exactly(path)).collect();
-    let mut reader = Reader::default();
-    let shape = Shape::Patch { binary: false };
+    let mut reader = PatchReader::default();
+    let shape = DiffShape::Patch { binary: false };
     diff::show(&comparison.sides, shape, &paths, &mut |piece| {
         wanted() && reader.take(piece)
     })?;
@@ -78,7 +78,7 @@ pub fn file_patch(
 }
 
 #[derive(Default)]
-struct Reader {
+struct PatchReader {
     patch: FilePatch,
     /// What came of a line so far.
     rest: Vec<u8>,
@@ -90,7 +90,7 @@ struct Reader {
     at: (u32, u32),
 }
 
-impl Reader {
+impl PatchReader {
     /// False when it has enough.
     fn take(&mut self, piece: &[u8]) -> bool {
         self.bytes += piece.len();
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn read(pieces: &[&str]) -> FilePatch {
-        let mut reader = Reader::default();
+        let mut reader = PatchReader::default();
         for piece in pieces {
             reader.take(piece.as_bytes());
         }
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_patch_that_is_too_long_is_cut() {
-        let mut reader = Reader::default();
+        let mut reader = PatchReader::default();
         assert!(reader.take(b"@@ -0,0 +1,100000 @@\n"));
         let piece = "+a line\n".repeat(10_000);
         assert!(reader.take(piece.as_bytes()));
@@ -270,7 +270,7 @@ mod tests {
         let patch = reader.end();
         assert!(patch.is_cut && patch.lines.len() == MOST_LINES);
         // One line of many megabytes.
-        let mut reader = Reader::default();
+        let mut reader = PatchReader::default();
         reader.take(b"@@ -0,0 +1 @@\n+");
         while reader.take(&[b'x'; 64 * 1024]) {}
         let patch = reader.end();

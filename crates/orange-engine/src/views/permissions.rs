@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::database::StoredRule;
 use crate::error::Result;
 use crate::index::Index;
-use crate::index::query::Found;
+use crate::index::query::FoundTask;
 use orange_core::Timestamp;
 use orange_core::allow_rule::{AllowRule, Scope};
 use orange_core::task::Status;
@@ -39,14 +39,14 @@ pub struct RemovedRules<'a> {
 
 /// Whose rules are listed.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WantedPermissions {
     pub project: Option<String>,
     /// What counts for this task; its id.
     pub task: Option<String>,
 }
 
 /// The rules that count. Those of a task that is over, or deleted, do not.
-pub fn permissions(call: &Call, wanted: &Wanted) -> Result<Vec<PermissionRow>> {
+pub fn permissions(call: &Call, wanted: &WantedPermissions) -> Result<Vec<PermissionRow>> {
     let stored = call.with_existing_database(|database| {
         let task = wanted.task.as_deref();
         match &wanted.project {
@@ -75,12 +75,12 @@ pub fn permissions(call: &Call, wanted: &Wanted) -> Result<Vec<PermissionRow>> {
     Ok(rows)
 }
 
-fn known(index: &Index, id: &str) -> Result<Option<Found>> {
+fn known(index: &Index, id: &str) -> Result<Option<FoundTask>> {
     let mut found = index.by_id_prefix(id)?.into_iter();
     Ok(found.find(|task| task.id == id))
 }
 
-fn is_over(task: &Found) -> bool {
+fn is_over(task: &FoundTask) -> bool {
     task.status.parse().is_ok_and(Status::is_terminal)
 }
 

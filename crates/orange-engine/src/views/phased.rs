@@ -7,7 +7,7 @@ use crate::database::Claim;
 use crate::error::Result;
 use crate::execution::rules::UncheckedCriterion;
 use crate::execution::{self, rules};
-use crate::index::list::{Listed, PhaseProgress};
+use crate::index::list::{ListedTask, PhaseProgress};
 use crate::settings;
 use crate::views::row_note::MOST_LOOKS;
 use crate::views::spec::{self, SpecView};
@@ -17,13 +17,13 @@ use orange_core::task::{Task, Weight};
 use orange_core::usage::Usage;
 use orange_core::work::budget::Budget;
 use orange_core::work::execution::{
-    CriterionResult, End, Execution, Iteration, IterationKind, PhaseState, PhaseStatus,
+    CriterionResult, Execution, ExecutionEnd, Iteration, IterationKind, PhaseState, PhaseStatus,
 };
 use orange_core::work::phase_gate::{GateDecision, GateSource, PhaseGateKind};
 use orange_core::work::plan::{PhaseKind, Plan, PlannedPhase};
 use orange_core::work::prices::Prices;
 use orange_core::work::state_json;
-use orange_core::workflow::{BlockedReason, Kind};
+use orange_core::workflow::{BlockedReason, StatusKind};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -233,8 +233,8 @@ pub fn phased(call: &Call, task: &Task) -> Result<Option<PhasedDetail>> {
         detail.phases = phases(call, task, plan, &execution, &detail.decisions, prices);
         detail.current = execution.current_phase(plan).map(str::to_owned);
         match execution.end(plan) {
-            Some(End::Question(question)) => detail.question = Some(question),
-            Some(End::Gate) => detail.is_at_gate = true,
+            Some(ExecutionEnd::Question(question)) => detail.question = Some(question),
+            Some(ExecutionEnd::Gate) => detail.is_at_gate = true,
             _ => {}
         }
     }
@@ -393,9 +393,12 @@ fn state(
 }
 
 /// Fills in how far the phases of listed tasks are; of a few, because each is read by itself.
-pub(crate) fn note_progress(call: &Call, rows: &mut [Listed]) {
-    let is_under_way = |row: &&mut Listed| {
-        row.phase.is_some() && row.info().is_some_and(|info| info.kind == Kind::Active)
+pub(crate) fn note_progress(call: &Call, rows: &mut [ListedTask]) {
+    let is_under_way = |row: &&mut ListedTask| {
+        row.phase.is_some()
+            && row
+                .info()
+                .is_some_and(|info| info.kind == StatusKind::Active)
     };
     for row in rows.iter_mut().filter(is_under_way).take(MOST_LOOKS) {
         let task = task_of(row);
@@ -424,7 +427,7 @@ fn progress(call: &Call, task: &Task) -> Result<Option<PhaseProgress>> {
 }
 
 /// As much of a listed task as its rows in orange.db are found by.
-pub(crate) fn task_of(row: &Listed) -> Task {
+pub(crate) fn task_of(row: &ListedTask) -> Task {
     let status = row.status.parse().unwrap_or_default();
     Task {
         id: row.id.clone(),
@@ -435,7 +438,7 @@ pub(crate) fn task_of(row: &Listed) -> Task {
 }
 
 /// What a listed task at a phase gate asks a person to decide about: `review: 2 minor findings`.
-pub(crate) fn asked_at_gate(call: &Call, row: &Listed) -> Option<String> {
+pub(crate) fn asked_at_gate(call: &Call, row: &ListedTask) -> Option<String> {
     if row.reason != Some(BlockedReason::Gate) {
         return None;
     }

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::execution;
 use crate::git::branches::Branches;
-use crate::index::list::{Filter, Listed, as_it_is};
+use crate::index::list::{ListedTask, TaskFilter, as_it_is};
 use crate::rescue::{self, Rescue};
 use orange_core::workflow::PhaseStatus;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Every task that index.db knows, those that need a person first and those that are over last.
-pub fn quick_tasks(call: &Call) -> Vec<Listed> {
-    let all = Filter {
+pub fn quick_tasks(call: &Call) -> Vec<ListedTask> {
+    let all = TaskFilter {
         all: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     as_it_is(&call.store, &all)
 }

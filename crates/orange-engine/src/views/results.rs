@@ -6,7 +6,7 @@ use crate::views::permissions::PermissionRow;
 use crate::workspaces::acquire::Acquired;
 use orange_core::Timestamp;
 use orange_core::history::Event;
-use orange_core::history::payload::Work;
+use orange_core::history::payload::EarlierWork;
 use orange_core::runs::Run;
 use orange_core::task::{Status, Task};
 use orange_core::verification::Verified;
@@ -31,7 +31,7 @@ pub struct TaskResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub landing: Option<&'a Landing>,
+    pub landing: Option<&'a BranchLanding>,
     /// The check that its move waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<&'a str>,
@@ -50,7 +50,7 @@ pub struct TaskResult<'a> {
     #[serde(skip_serializing_if = "<[Task]>::is_empty")]
     pub started: &'a [Task],
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<&'a Origin>,
+    pub from: Option<&'a TaskOrigin>,
 }
 
 impl<'a> TaskResult<'a> {
@@ -93,17 +93,17 @@ pub struct RewindResult<'a> {
 
 /// Where a new task comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Origin {
+pub struct TaskOrigin {
     pub id: String,
     #[serde(rename = "task")]
     pub label: String,
     pub status: Status,
     /// What it goes on with; None: it starts from its base like any other.
     #[serde(flatten, serialize_with = "work_keys")]
-    pub work: Option<Work>,
+    pub work: Option<EarlierWork>,
 }
 
-fn work_keys<S: Serializer>(work: &Option<Work>, to: S) -> Result<S::Ok, S::Error> {
+fn work_keys<S: Serializer>(work: &Option<EarlierWork>, to: S) -> Result<S::Ok, S::Error> {
     let work = work.as_ref();
     to.collect_map([
         ("head", work.map(|work| &work.head)),
@@ -121,7 +121,7 @@ pub struct OpenQuestion {
 impl Serialize for OpenQuestion {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct QuestionKeys<'a> {
             id: &'a str,
             run: &'a str,
             role: Role,
@@ -133,7 +133,7 @@ impl Serialize for OpenQuestion {
             asked: &'a [Asked],
         }
         let (run, question) = (&self.run, &self.question);
-        let keys = Keys {
+        let keys = QuestionKeys {
             id: &question.id,
             run: &run.id,
             role: run.role,
@@ -150,7 +150,7 @@ impl Serialize for OpenQuestion {
 
 /// What git sees of a task's work in the branch that it is meant for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landing {
+pub struct BranchLanding {
     pub branch: String,
     pub target: String,
     /// Where the work ends; None when there is nothing to look for.
@@ -167,10 +167,10 @@ pub struct Landing {
     pub under_way: bool,
 }
 
-impl Serialize for Landing {
+impl Serialize for BranchLanding {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct LandingKeys<'a> {
             seen: &'static str,
             commit: Option<&'a str>,
             head: &'a Option<String>,
@@ -185,7 +185,7 @@ impl Serialize for Landing {
             Some(Landed::No { .. }) => ("no", None),
             None => ("unknown", None),
         };
-        let keys = Keys {
+        let keys = LandingKeys {
             seen,
             commit,
             head: &self.head,
@@ -197,7 +197,7 @@ impl Serialize for Landing {
     }
 }
 
-impl Landing {
+impl BranchLanding {
     /// Does git see the work in the target?
     pub fn is_seen(&self) -> bool {
         !self.without_work

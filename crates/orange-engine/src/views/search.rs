@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::index::list::Filter;
+use crate::index::list::TaskFilter;
 use crate::index::search::Matches;
 use crate::views::list;
 use orange_core::search::Query;
@@ -21,11 +21,11 @@ pub fn search(call: &Call, text: &str, projects: &[String], limit: usize) -> Res
 
 /// Finds out which tasks have the words that a list is to be narrowed to. A list is shown without that as well:
 /// then only what stands in it is looked at.
-pub(crate) fn look_up(call: &Call, filter: &Filter) -> Option<Filter> {
+pub(crate) fn look_up(call: &Call, filter: &TaskFilter) -> Option<TaskFilter> {
     let query = Query::parse(filter.search.as_deref()?);
     let found = (!query.is_empty()).then(|| call.index()?.search_folders(&query))?;
     match found {
-        Ok(folders) => Some(Filter {
+        Ok(folders) => Some(TaskFilter {
             found: folders,
             only_found: query.excludes(),
             ..filter.clone()

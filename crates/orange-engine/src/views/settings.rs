@@ -7,7 +7,9 @@ use crate::harness;
 use crate::projects;
 use crate::rules::{self, newest_base};
 use crate::settings::{self, outside, told_of};
-use orange_core::config::{Config, Kind, Layer, Mistake, Repository, Said, Setting};
+use orange_core::config::{
+    Config, Layer, Mistake, RepositoryWord, SaidSetting, Setting, SettingKind,
+};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,7 +24,7 @@ pub struct SettingView {
     pub key: String,
     pub value: Value,
     /// Several where values are put together; the repository's comes first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<ValueSource>,
     /// What is used where nothing is set, if that depends on this machine.
     pub chosen: Option<String>,
     /// Why the value cannot be used; then it is as somebody wrote it.
@@ -31,7 +33,7 @@ pub struct SettingView {
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     Default,
     /// The user's file, as a person finds it.
     User {
@@ -68,12 +70,12 @@ pub struct UnknownSetting {
     pub key: String,
     pub value: Value,
     #[serde(serialize_with = "place")]
-    pub source: Source,
+    pub source: ValueSource,
     #[serde(serialize_with = "reason")]
     pub mistake: Mistake,
 }
 
-fn place<S: Serializer>(source: &Source, to: S) -> std::result::Result<S::Ok, S::Error> {
+fn place<S: Serializer>(source: &ValueSource, to: S) -> std::result::Result<S::Ok, S::Error> {
     to.collect_str(source)
 }
 
@@ -82,16 +84,16 @@ fn reason<S: Serializer>(mistake: &Mistake, to: S) -> std::result::Result<S::Ok,
 }
 
 /// A place that a person finds: `~/orange/config.yaml:7`.
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Default => f.write_str("default"),
-            Source::User { file, line } => write!(f, "{file}:{line}"),
-            Source::Repository { commit, line } => {
+            ValueSource::Default => f.write_str("default"),
+            ValueSource::User { file, line } => write!(f, "{file}:{line}"),
+            ValueSource::Repository { commit, line } => {
                 write!(f, ".orange/config.yaml@{}:{line}", short(commit))
             }
-            Source::Variable(name) => f.write_str(name),
-            Source::CommandLine => f.write_str("--config"),
+            ValueSource::Variable(name) => f.write_str(name),
+            ValueSource::CommandLine => f.write_str("--config"),
         }
     }
 }
@@ -99,7 +101,7 @@ impl fmt::Display for Source {
 impl Serialize for SettingView {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct SettingKeys<'a> {
             key: &'a str,
             value: &'a Value,
             source: String,
@@ -110,12 +112,12 @@ impl Serialize for SettingView {
             about: &'static str,
             mistake: Option<&'a str>,
         }
-        let sources: Vec<String> = self.sources.iter().map(Source::to_string).collect();
-        let keys = Keys {
+        let sources: Vec<String> = self.sources.iter().map(ValueSource::to_string).collect();
+        let keys = SettingKeys {
             key: &self.key,
             value: &self.value,
             source: sources.join(", "),
-            is_default: self.sources == [Source::Default],
+            is_default: self.sources == [ValueSource::Default],
             default: self.setting.default_of(&self.key),
             chosen: self.chosen.as_deref(),
             about: self.setting.about,
@@ -159,7 +161,7 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
     let unknown = user.ignored.iter().map(|one| UnknownSetting {
         key: one.key.clone(),
         value: one.value.clone(),
-        source: Source::User {
+        source: ValueSource::User {
             file: file.clone(),
             line: one.line,
         },
@@ -216,7 +218,8 @@ pub fn settings(call: &Call, project: Option<&str>) -> Result<SettingsView> {
     view.settings = layers.settings();
     view.ignored.extend(layers.looser());
     for one in &mut view.settings {
-        let is_open = one.setting.kind == Kind::Harness && one.sources == [Source::Default];
+        let is_open =
+            one.setting.kind == SettingKind::Harness && one.sources == [ValueSource::Default];
         if is_open && one.key == "agents.harness" {
             let first =
                 harness::first_installed(&config, &call.orange, call.search_path.as_deref());
@@ -240,7 +243,7 @@ impl Layers<'_> {
     /// The repository's lines about gates that are stricter anyway.
     fn looser(&self) -> Vec<String> {
         let said = self.repository.said().iter();
-        let gates = said.filter(|said| said.setting.repository == Repository::Stricter);
+        let gates = said.filter(|said| said.setting.repository == RepositoryWord::Stricter);
         let looser = gates.filter_map(|said| {
             let (value, _) = self.counted(said.setting, &said.key);
             let (_, is_stricter) = said.setting.stricter(said.value(), value.clone());
@@ -292,26 +295,28 @@ impl Layers<'_> {
     }
 
     /// The value that counts, and where it comes from.
-    fn counted(&self, setting: &Setting, key: &str) -> (Value, Vec<Source>) {
-        let mut said: Vec<(Value, Source)> = Vec::new();
+    fn counted(&self, setting: &Setting, key: &str) -> (Value, Vec<ValueSource>) {
+        let mut said: Vec<(Value, ValueSource)> = Vec::new();
         let theirs = self.repository.get(key).map(|said| self.theirs(said));
         let own = self.overridden(setting, key).or_else(|| {
             let said = self.user.get(key)?;
             Some((said.value(), self.in_file(said.line)))
         });
-        let outside = own
-            .as_ref()
-            .is_some_and(|(_, source)| matches!(source, Source::Variable(_) | Source::CommandLine));
+        let outside = own.as_ref().is_some_and(|(_, source)| {
+            matches!(source, ValueSource::Variable(_) | ValueSource::CommandLine)
+        });
         match (setting.repository, theirs, own) {
-            (Repository::Adds, theirs, own) => said.extend(theirs.into_iter().chain(own)),
-            (Repository::Says | Repository::Tightens(_), Some(theirs), _) if !outside => {
+            (RepositoryWord::Adds, theirs, own) => said.extend(theirs.into_iter().chain(own)),
+            (RepositoryWord::Says | RepositoryWord::Tightens(_), Some(theirs), _) if !outside => {
                 said.push(theirs)
             }
-            (Repository::Limited, Some(theirs), _) if !outside && !self.refused.contains(&key) => {
+            (RepositoryWord::Limited, Some(theirs), _)
+                if !outside && !self.refused.contains(&key) =>
+            {
                 said.push(theirs)
             }
-            (Repository::Limited, _, own) => said.extend(own),
-            (Repository::Stricter, Some((theirs, place)), own) if !outside => {
+            (RepositoryWord::Limited, _, own) => said.extend(own),
+            (RepositoryWord::Stricter, Some((theirs, place)), own) if !outside => {
                 let default = setting.default_of(key);
                 let usual = own.as_ref().map_or(default, |(value, _)| value.clone());
                 match setting.stricter(usual, theirs) {
@@ -336,28 +341,28 @@ impl Layers<'_> {
             sources.push(source);
         }
         if sources.is_empty() {
-            sources.push(Source::Default);
+            sources.push(ValueSource::Default);
         }
         (value, sources)
     }
 
-    fn in_file(&self, line: usize) -> Source {
+    fn in_file(&self, line: usize) -> ValueSource {
         let file = self.file.to_owned();
-        Source::User { file, line }
+        ValueSource::User { file, line }
     }
 
-    fn theirs(&self, said: &Said) -> (Value, Source) {
+    fn theirs(&self, said: &SaidSetting) -> (Value, ValueSource) {
         let commit = self.commit.to_owned();
         let line = said.line;
-        (said.value(), Source::Repository { commit, line })
+        (said.value(), ValueSource::Repository { commit, line })
     }
 
-    fn overridden(&self, setting: &Setting, key: &str) -> Option<(Value, Source)> {
+    fn overridden(&self, setting: &Setting, key: &str) -> Option<(Value, ValueSource)> {
         let said = self.overrides.iter().rfind(|said| said.key == key)?;
         let value = setting.value(&setting.node(&said.value).ok()?);
         let source = match said.from {
-            Outside::Environment => Source::Variable(said.place()),
-            Outside::CommandLine => Source::CommandLine,
+            Outside::Environment => ValueSource::Variable(said.place()),
+            Outside::CommandLine => ValueSource::CommandLine,
         };
         Some((value, source))
     }

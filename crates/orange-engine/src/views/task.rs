@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::effects::delegation;
 use crate::error::{Code, IoContext, Result};
-use crate::index::query::Found;
+use crate::index::query::FoundTask;
 use crate::sessions::lost_workspace::{self, LostWorkspace};
 use crate::store::{Place, journal, lock};
 use crate::tx::racing::kept_texts;
@@ -15,7 +15,7 @@ use orange_core::machine::Linked;
 use orange_core::reconcile::Broken;
 use orange_core::runs::{Run, open_runs};
 use orange_core::task::{Status, Task};
-use orange_core::why::Agent;
+use orange_core::why::AgentPresence;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -139,8 +139,8 @@ pub fn view_judged(call: &Call, place: Place) -> Result<TaskView> {
     let is_gone = |run: &Run| !sessions::run_folder(call, &run.id).is_alive();
     let unjudged = open_runs(&view.history).iter().any(is_gone);
     // A reviewer that crashed may be on its way back.
-    let waits =
-        view.task.status.is_in_review() && matches!(why::agent_of(call, &view), Agent::Gone { .. });
+    let waits = view.task.status.is_in_review()
+        && matches!(why::agent_of(call, &view), AgentPresence::Gone { .. });
     if view.damaged.is_some() || !(unjudged || waits) {
         return Ok(view);
     }
@@ -167,8 +167,8 @@ pub(crate) fn view_as_is(call: &Call, place: Place) -> Result<TaskView> {
     let (mut blocks, mut referenced_by) = (Vec::new(), Vec::new());
     if let Some(key) = task.key {
         let index = call.index()?;
-        let as_links = |found: Vec<Found>| -> Vec<Linked> {
-            let as_link = |found: Found| Linked {
+        let as_links = |found: Vec<FoundTask>| -> Vec<Linked> {
+            let as_link = |found: FoundTask| Linked {
                 reference: found.reference_in(&task.project),
                 status: found.status.parse().ok(),
             };

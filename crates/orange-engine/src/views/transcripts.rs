@@ -13,7 +13,7 @@ use crate::store::private::unless_gone;
 use crate::views::task;
 use orange_core::task::Task;
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Iteration, IterationKind, Outcome};
+use orange_core::work::execution::{Iteration, IterationKind, IterationOutcome};
 use orange_core::work::state_json;
 use orange_core::work::tokens::Tokens;
 use orange_core::work::transcript::of_file_name;
@@ -42,7 +42,7 @@ pub struct TranscriptPiece<'a> {
 
 /// Which transcripts are meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedTranscripts {
     pub phase: Option<String>,
     pub iteration: Option<u32>,
 }
@@ -63,7 +63,7 @@ pub struct Transcript {
 impl Serialize for Transcript {
     fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Keys<'a> {
+        struct TranscriptKeys<'a> {
             name: &'a str,
             phase: &'a str,
             iteration: u32,
@@ -71,14 +71,14 @@ impl Serialize for Transcript {
             kind: Option<IterationKind>,
             started_at: Option<Timestamp>,
             ended_at: Option<Timestamp>,
-            outcome: Option<Outcome>,
+            outcome: Option<IterationOutcome>,
             tokens: Option<Tokens>,
             cost: Option<serde_json::Value>,
             bytes: u64,
             path: &'a Path,
         }
         let about = self.about.as_deref();
-        let keys = Keys {
+        let keys = TranscriptKeys {
             name: &self.name,
             phase: &self.phase,
             iteration: self.iteration,
@@ -106,7 +106,7 @@ impl Transcript {
     }
 }
 
-impl Wanted {
+impl WantedTranscripts {
     fn wants(&self, phase: &str, iteration: u32) -> bool {
         self.phase.as_deref().is_none_or(|wanted| wanted == phase)
             && self.iteration.is_none_or(|wanted| wanted == iteration)
@@ -114,7 +114,11 @@ impl Wanted {
 }
 
 /// The transcripts of a task that are wanted, in the order in which their iterations began.
-pub fn transcripts(call: &Call, place: Place, wanted: &Wanted) -> Result<(Task, Vec<Transcript>)> {
+pub fn transcripts(
+    call: &Call,
+    place: Place,
+    wanted: &WantedTranscripts,
+) -> Result<(Task, Vec<Transcript>)> {
     let task = task::view(call, place.clone())?.task;
     is_phased(&task)?;
     let label = task.label();
@@ -203,14 +207,14 @@ fn names(place: &Place) -> Result<BTreeSet<String>> {
 
 /// Gives the whole of a transcript in pieces, until `each` says that nobody reads on.
 pub fn read(transcript: &Transcript, each: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
-    let mut reading = Reading::of(&transcript.path);
+    let mut reading = TranscriptReading::of(&transcript.path);
     reading.read_on(each).doing("read", &transcript.path)?;
     Ok(())
 }
 
 /// A transcript that may be written on, and that is replaced when its iteration is over, by a file with a longer head and
 /// the same text behind it.
-struct Reading {
+struct TranscriptReading {
     path: PathBuf,
     /// Device and number of the file, and the length of its head.
     file: Option<((u64, u64), u64)>,
@@ -218,9 +222,9 @@ struct Reading {
     at: u64,
 }
 
-impl Reading {
-    fn of(path: &Path) -> Reading {
-        Reading {
+impl TranscriptReading {
+    fn of(path: &Path) -> TranscriptReading {
+        TranscriptReading {
             path: path.to_owned(),
             file: None,
             at: 0,
@@ -311,29 +315,33 @@ fn head_of(file: &File) -> io::Result<Option<u64>> {
 
 /// What a follower has to tell.
 #[derive(Debug)]
-pub enum News<'a> {
+pub enum TranscriptNews<'a> {
     /// The next transcript begins.
     Begins(&'a str),
     Text(&'a [u8]),
 }
 
 /// Follows the transcripts of a task while its executor works, from the beginning of the newest one.
-pub struct Follower<'c> {
+pub struct TranscriptFollower<'c> {
     call: &'c Call,
     place: Place,
-    wanted: Wanted,
+    wanted: WantedTranscripts,
     /// The executor's run; None: nobody works.
     run: Option<String>,
-    reading: Option<Reading>,
+    reading: Option<TranscriptReading>,
     seen: BTreeSet<String>,
 }
 
-impl<'c> Follower<'c> {
-    pub fn new(call: &'c Call, place: Place, wanted: Wanted) -> Result<Follower<'c>> {
+impl<'c> TranscriptFollower<'c> {
+    pub fn new(
+        call: &'c Call,
+        place: Place,
+        wanted: WantedTranscripts,
+    ) -> Result<TranscriptFollower<'c>> {
         let view = task::view(call, place.clone())?;
         is_phased(&view.task)?;
         let run = sessions::live_run(call, &view.history, Role::Executor).map(|run| run.id);
-        let mut follower = Follower {
+        let mut follower = TranscriptFollower {
             run,
             reading: None,
             seen: names(&place)?,
@@ -357,7 +365,7 @@ impl<'c> Follower<'c> {
     }
 
     /// Gives what is new. False: nobody reads on, or nothing more comes.
-    pub fn news(&mut self, each: &mut dyn FnMut(News<'_>) -> bool) -> Result<bool> {
+    pub fn news(&mut self, each: &mut dyn FnMut(TranscriptNews<'_>) -> bool) -> Result<bool> {
         // Asked first: what is written until then is read below.
         let is_at_work = self.is_at_work();
         let new = self.new_names()?;
@@ -369,8 +377,10 @@ impl<'c> Follower<'c> {
             let wants = of_file_name(&name)
                 .is_some_and(|(phase, iteration)| self.wanted.wants(phase, iteration));
             if wants {
-                self.reading = Some(Reading::of(&self.place.path.join(FOLDER).join(&name)));
-                if !each(News::Begins(&name)) || !self.read_on(each)? {
+                self.reading = Some(TranscriptReading::of(
+                    &self.place.path.join(FOLDER).join(&name),
+                ));
+                if !each(TranscriptNews::Begins(&name)) || !self.read_on(each)? {
                     return Ok(false);
                 }
             }
@@ -379,12 +389,12 @@ impl<'c> Follower<'c> {
         Ok(is_at_work && goes_on)
     }
 
-    fn read_on(&mut self, each: &mut dyn FnMut(News<'_>) -> bool) -> Result<bool> {
+    fn read_on(&mut self, each: &mut dyn FnMut(TranscriptNews<'_>) -> bool) -> Result<bool> {
         let Some(reading) = &mut self.reading else {
             return Ok(true);
         };
         let path = reading.path.clone();
-        let given = reading.read_on(&mut |bytes| each(News::Text(bytes)));
+        let given = reading.read_on(&mut |bytes| each(TranscriptNews::Text(bytes)));
         given.doing("read", &path)
     }
 
@@ -411,7 +421,7 @@ mod tests {
     use super::*;
     use tempfile::TempDir;
 
-    fn said(reading: &mut Reading) -> String {
+    fn said(reading: &mut TranscriptReading) -> String {
         let mut said = Vec::new();
         let each = &mut |piece: &[u8]| {
             said.extend_from_slice(piece);
@@ -425,7 +435,7 @@ mod tests {
     fn a_replaced_file_repeats_nothing() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("01-implement-001.md");
-        let mut reading = Reading::of(&path);
+        let mut reading = TranscriptReading::of(&path);
         assert_eq!(said(&mut reading), "");
         fs::write(&path, "# T\n\n**Tokens").unwrap();
         assert_eq!(said(&mut reading), "");
@@ -449,7 +459,7 @@ mod tests {
     fn a_turn_that_begins_anew_is_read_again() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("01-implement-001.md");
-        let mut reading = Reading::of(&path);
+        let mut reading = TranscriptReading::of(&path);
         fs::write(&path, "# T\n\n---\nlong text\n").unwrap();
         assert_eq!(said(&mut reading), "# T\n\n---\nlong text\n");
         fs::write(&path, "# T\n\n---\nb\n").unwrap();
@@ -466,7 +476,7 @@ mod tests {
             count += 1;
             count < 3
         };
-        assert!(!Reading::of(&path).read_on(each).unwrap());
+        assert!(!TranscriptReading::of(&path).read_on(each).unwrap());
         assert_eq!(count, 3);
     }
 }

@@ -23,10 +23,10 @@ use orange_core::reconcile::Broken;
 use orange_core::runs::{Ending, open_runs};
 use orange_core::task::{Status, Task};
 use orange_core::verification::last_failed;
-use orange_core::why::{Agent, StartRefused, Surroundings, Why, why};
-use orange_core::work::execution::{Iteration, IterationKind, Outcome};
-use orange_core::workflow::phased::reason::Progress;
-use orange_core::workflow::phased::why::Execution;
+use orange_core::why::{AgentPresence, StartRefused, Surroundings, Why, why};
+use orange_core::work::execution::{Iteration, IterationKind, IterationOutcome};
+use orange_core::workflow::phased::reason::ExecutionProgress;
+use orange_core::workflow::phased::why::ExecutionFacts;
 use orange_core::workflow::{Actor, Condition, Intent, Trigger};
 use orange_core::{Action, TaskName, Text, text};
 
@@ -205,12 +205,12 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
             .target(default_branch.unwrap_or("the default branch")),
         rounds: evidence.rounds,
         start_refused: match &agent {
-            Agent::Gone { .. } if has_unjudged_run(call, view) => Some(StartRefused {
+            AgentPresence::Gone { .. } if has_unjudged_run(call, view) => Some(StartRefused {
                 why: "nobody has seen to that yet".to_owned(),
                 next: Action::explain(view.task.name()),
             }),
-            Agent::Gone { .. } => project_consent::start_refused(call, &view.task),
-            Agent::None | Agent::Alive { .. } => None,
+            AgentPresence::Gone { .. } => project_consent::start_refused(call, &view.task),
+            AgentPresence::None | AgentPresence::Alive { .. } => None,
         },
         agent,
         adopted: history_begins_with_adoption(view),
@@ -267,17 +267,17 @@ fn is_paused(task: &Task) -> bool {
 }
 
 /// How far the execution of a phased task is.
-pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
+pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<ExecutionFacts> {
     // What is over is explained without its plan.
     if !task.has_plan() || task.status.is_terminal() {
-        return Ok(Execution::default());
+        return Ok(ExecutionFacts::default());
     }
     let Some(plan) = execution::plan(call, task)? else {
-        return Ok(Execution::default());
+        return Ok(ExecutionFacts::default());
     };
     let execution = execution::execution(call, task)?;
     let Some(phase) = execution.current_phase(&plan) else {
-        return Ok(Execution::default());
+        return Ok(ExecutionFacts::default());
     };
     let planned = plan.phase(phase);
     let turns = execution.iterations_of(phase);
@@ -285,7 +285,7 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
     let judge = execution.judge_of_attempt(phase);
     let judging = judge.and_then(|run| match run.again_at {
         _ if run.is_open() => Some(text!("the judge looks at {phase} since {}", run.started_at)),
-        Some(again) if run.outcome == Some(Outcome::Service) => {
+        Some(again) if run.outcome == Some(IterationOutcome::Service) => {
             let why = run.error.as_deref().unwrap_or("the service failed");
             Some(text!("{why}; the judge is asked again at {}", again))
         }
@@ -294,7 +294,7 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
     let is_counted = last.is_some_and(is_checked_now) || execution.awaits_decision(phase);
     let turn = last.and_then(|turn| match turn.again_at {
         _ if turn.is_open() => Some(text!("its agent works since {}", turn.started_at)),
-        Some(again) if turn.outcome == Some(Outcome::Service) => {
+        Some(again) if turn.outcome == Some(IterationOutcome::Service) => {
             let why = turn.error.as_deref().unwrap_or("the service failed");
             Some(text!("{why}; it is tried again at {}", again))
         }
@@ -304,8 +304,8 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
     let unchecked = last.into_iter().flat_map(|turn| &turn.checks);
     let unchecked = unchecked.filter(|check| check.passed.is_none());
     let used = execution.used_of_attempt(phase);
-    Ok(Execution {
-        progress: Some(Progress {
+    Ok(ExecutionFacts {
+        progress: Some(ExecutionProgress {
             phase: phase.to_owned(),
             // One that is checked has been counted.
             iteration: used.saturating_add(u32::from(!is_counted)),
@@ -329,7 +329,7 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<Execution> {
 }
 
 /// The same, with the MCP servers that the agent of its last turn did without.
-fn execution_with_servers(call: &Call, view: &TaskView) -> Result<Execution> {
+fn execution_with_servers(call: &Call, view: &TaskView) -> Result<ExecutionFacts> {
     let mut execution = execution_of(call, &view.task)?;
     if execution.phase.is_some() {
         execution.without = missing_servers(&view.history);
@@ -361,7 +361,7 @@ fn missing_servers(history: &History) -> Option<String> {
 
 /// Whether a turn is over, and its criteria are not.
 fn is_checked_now(turn: &Iteration) -> bool {
-    !turn.checked && turn.outcome.is_some_and(Outcome::counts)
+    !turn.checked && turn.outcome.is_some_and(IterationOutcome::counts)
 }
 
 /// The repository in which there is no such commit any more as the task was to start from.
@@ -390,23 +390,23 @@ fn has_unjudged_run(call: &Call, view: &TaskView) -> bool {
 }
 
 /// The agent that the task's status is about.
-pub(crate) fn agent_of(call: &Call, view: &TaskView) -> Agent {
+pub(crate) fn agent_of(call: &Call, view: &TaskView) -> AgentPresence {
     let role = role_of(view.task.status);
     if let Ok(Some(_)) = adopted::adopted_session(call, &view.history, role) {
-        return Agent::Alive {
+        return AgentPresence::Alive {
             doing: "runs in a tmux session that another program started".into(),
         };
     }
     let agents = agents::agents(call, &view.task, &view.history);
     match agents.into_iter().find(|agent| agent.role == role) {
-        None => Agent::None,
-        Some(agent) if agent.alive => Agent::Alive {
+        None => AgentPresence::None,
+        Some(agent) if agent.alive => AgentPresence::Alive {
             doing: match agent.doing {
                 Some(doing) => with_verb(&doing),
                 None => "is running".into(),
             },
         },
-        Some(agent) => Agent::Gone {
+        Some(agent) => AgentPresence::Gone {
             how: match agent.ended {
                 None => "is gone without a word".to_owned(),
                 Some(end) if end.how == Ending::Crashed => format!("crashed: {}", end.reason),

@@ -2,7 +2,7 @@
 
 use orange_core::task::{BlockedReason, Status};
 use orange_core::workflow::{
-    By, Creation, HookEntry, Kind, Origin, StatusInfo, Transition, Who, Workflow,
+    By, Creation, HookEntry, RowOrigin, StatusInfo, StatusKind, Transition, Who, Workflow,
 };
 use serde::Serialize;
 
@@ -54,8 +54,8 @@ fn status(info: &StatusInfo) -> StatusRow {
     StatusRow {
         status: info.status,
         meaning: info.meaning,
-        terminal: info.kind == Kind::Over,
-        active: info.kind == Kind::Active,
+        terminal: info.kind == StatusKind::Over,
+        active: info.kind == StatusKind::Active,
         reason: info.reason,
     }
 }
@@ -97,17 +97,17 @@ pub fn limited(entry: &HookEntry, what: &str) -> String {
     }
 }
 
-fn origin(from: Origin) -> String {
+fn origin(from: RowOrigin) -> String {
     let words = |statuses: &'static [Status]| statuses.iter().map(|status| status.to_string());
     match from {
-        Origin::Statuses(statuses) => words(statuses).collect::<Vec<_>>().join(", "),
-        Origin::BlockedOn(reason, or) => {
+        RowOrigin::Statuses(statuses) => words(statuses).collect::<Vec<_>>().join(", "),
+        RowOrigin::BlockedOn(reason, or) => {
             let blocked = format!("blocked ({reason})");
             words(or).chain([blocked]).collect::<Vec<_>>().join(", ")
         }
-        Origin::AnyActive => "any active".into(),
-        Origin::AnyNotTerminal => "any not terminal".into(),
-        Origin::AnyNotTerminalBut(reason) => format!("any not terminal but blocked ({reason})"),
+        RowOrigin::AnyActive => "any active".into(),
+        RowOrigin::AnyNotTerminal => "any not terminal".into(),
+        RowOrigin::AnyNotTerminalBut(reason) => format!("any not terminal but blocked ({reason})"),
     }
 }
 

@@ -52,13 +52,13 @@ pub struct WorkspaceRow {
 
 fn checked_out<S: Serializer>(head: &Option<Head>, to: S) -> std::result::Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Keys<'a> {
+    struct BranchKeys<'a> {
         branch: Option<&'a str>,
         made: bool,
     }
     let branch = head.as_ref().and_then(Head::branch);
     let made = head.is_some();
-    Keys { branch, made }.serialize(to)
+    BranchKeys { branch, made }.serialize(to)
 }
 
 fn pids<S: Serializer>(occupants: &[Occupant], to: S) -> std::result::Result<S::Ok, S::Error> {

@@ -6,11 +6,11 @@ pub mod output;
 
 use crate::error::{Code, Error, plain};
 use crate::git::Site;
-use crate::git::calls::Call;
+use crate::git::calls::GitCall;
 use crate::git::{REAL_OBJECTS, REDIRECTING};
 use crate::person_environment::{self, PersonEnvironment};
 pub(crate) use crate::workspaces::commands::group::end_left;
-use crate::workspaces::commands::output::Output;
+use crate::workspaces::commands::output::CommandOutput;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
@@ -37,7 +37,7 @@ pub(crate) const LONGEST_NAP: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFailed {
     pub command: String,
-    pub end: End,
+    pub end: CommandEnd,
     /// The last lines of its output, safe to show.
     pub tail: Vec<String>,
     /// Where all of it is.
@@ -46,7 +46,7 @@ pub struct CommandFailed {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum CommandEnd {
     Exit(i32),
     Signal(i32),
     /// It took longer than this and was killed.
@@ -55,13 +55,13 @@ pub enum End {
     NotStarted(String),
 }
 
-impl fmt::Display for End {
+impl fmt::Display for CommandEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            End::Exit(code) => write!(f, "exit code {code}"),
-            End::Signal(signal) => write!(f, "ended by signal {signal}"),
-            End::TimedOut(limit) => write!(f, "stopped after {} s", limit.as_secs_f64()),
-            End::NotStarted(why) => write!(f, "not started: {why}"),
+            CommandEnd::Exit(code) => write!(f, "exit code {code}"),
+            CommandEnd::Signal(signal) => write!(f, "ended by signal {signal}"),
+            CommandEnd::TimedOut(limit) => write!(f, "stopped after {} s", limit.as_secs_f64()),
+            CommandEnd::NotStarted(why) => write!(f, "not started: {why}"),
         }
     }
 }
@@ -78,7 +78,7 @@ impl fmt::Display for CommandFailed {
 impl From<CommandFailed> for Error {
     fn from(failed: CommandFailed) -> Error {
         let mut hint = format!("all of its output is in {}", failed.log.display());
-        if let End::TimedOut(_) = failed.end {
+        if let CommandEnd::TimedOut(_) = failed.end {
             hint.push_str("; `workspace.timeout` in config.yaml allows more time");
         }
         Error::new(Code::Failed, failed.to_string()).hint(hint)
@@ -105,15 +105,16 @@ pub fn run(
 ) -> Result<(), CommandFailed> {
     end_left(log);
     for command in commands {
-        let failed = |end: End, tail: Vec<String>| CommandFailed {
+        let failed = |end: CommandEnd, tail: Vec<String>| CommandFailed {
             command: command.clone(),
             end,
             tail,
             log: log.to_owned(),
         };
-        let not_started = |error: io::Error| failed(End::NotStarted(plain(&error)), Vec::new());
-        let mut output = Output::to(log, command).map_err(not_started)?;
-        let at_work = Call::begin(slot, command);
+        let not_started =
+            |error: io::Error| failed(CommandEnd::NotStarted(plain(&error)), Vec::new());
+        let mut output = CommandOutput::to(log, command).map_err(not_started)?;
+        let at_work = GitCall::begin(slot, command);
         let end = match start(slot, command, env, &mut output) {
             Ok(child) => {
                 let _remembered = group::Remembered::new(log, child.id());
@@ -122,21 +123,26 @@ pub fn run(
                 }
                 watch(child, timeout, &mut output)
             }
-            Err(error) => End::NotStarted(plain(&error)),
+            Err(error) => CommandEnd::NotStarted(plain(&error)),
         };
         if let Some(at_work) = at_work {
-            at_work.ended(end != End::Exit(0));
+            at_work.ended(end != CommandEnd::Exit(0));
         }
         output.finish(&end.to_string());
         tracing::info!(slot = %slot.display(), command, %end, "workspace command");
-        if end != End::Exit(0) {
+        if end != CommandEnd::Exit(0) {
             return Err(failed(end, output.tail()));
         }
     }
     Ok(())
 }
 
-fn start(slot: &Path, command: &str, env: &Variables, output: &mut Output) -> io::Result<Child> {
+fn start(
+    slot: &Path,
+    command: &str,
+    env: &Variables,
+    output: &mut CommandOutput,
+) -> io::Result<Child> {
     // By its path: whoever starts this may have put another one first.
     let mut shell = Command::new(SHELL);
     match &env.of_person {
@@ -162,7 +168,7 @@ fn start(slot: &Path, command: &str, env: &Variables, output: &mut Output) -> io
 }
 
 /// Follows a command until it has ended, if need be by force.
-fn watch(mut child: Child, timeout: Duration, output: &mut Output) -> End {
+fn watch(mut child: Child, timeout: Duration, output: &mut CommandOutput) -> CommandEnd {
     let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let signal = |signal: Signal| leader.map(|group| kill_process_group(group, signal));
     let in_time = follow(output, timeout, |_| has_ended(leader));
@@ -179,19 +185,23 @@ fn watch(mut child: Child, timeout: Duration, output: &mut Output) -> End {
         signal(Signal::KILL);
     }
     let status = child.wait();
-    follow(output, LAST_WORDS, Output::is_over);
+    follow(output, LAST_WORDS, CommandOutput::is_over);
     match status {
-        _ if !in_time => End::TimedOut(timeout),
+        _ if !in_time => CommandEnd::TimedOut(timeout),
         Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => End::Exit(code),
-            (None, signal) => End::Signal(signal.unwrap_or_default()),
+            (Some(code), _) => CommandEnd::Exit(code),
+            (None, signal) => CommandEnd::Signal(signal.unwrap_or_default()),
         },
-        Err(error) => End::NotStarted(plain(&error)),
+        Err(error) => CommandEnd::NotStarted(plain(&error)),
     }
 }
 
 /// Takes in output until `done`, but not longer than this; says whether it was done.
-fn follow(output: &mut Output, limit: Duration, done: impl Fn(&Output) -> bool) -> bool {
+fn follow(
+    output: &mut CommandOutput,
+    limit: Duration,
+    done: impl Fn(&CommandOutput) -> bool,
+) -> bool {
     let deadline = Instant::now().checked_add(limit);
     let mut nap = SHORTEST_NAP;
     loop {

@@ -10,7 +10,7 @@ use crate::rules::Start;
 use crate::store::Place;
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::{self, Lease, base, release};
-use orange_core::history::payload::Work;
+use orange_core::history::payload::EarlierWork;
 use orange_core::task::Task;
 use orange_core::{Parameter, text};
 use orange_sys::crash_points::crash_point;
@@ -39,7 +39,7 @@ pub(crate) fn start_for(
             ..start
         });
     }
-    match Work::of(&place.history()?) {
+    match EarlierWork::of(&place.history()?) {
         Some(work) => start_at(project, &work),
         None => Ok(start),
     }
@@ -69,7 +69,7 @@ pub(crate) fn bring_work(
     lease: &Lease,
 ) -> Result<Option<String>> {
     let history = place.history()?;
-    let work = Work::of(&history);
+    let work = EarlierWork::of(&history);
     let Some((work, wanted)) = work.and_then(|work| Some((work.clone(), work.rescue?))) else {
         return Ok(None);
     };
@@ -108,7 +108,7 @@ pub(crate) fn bring_work(
     Ok(Some(rescue.reference))
 }
 
-fn start_at(project: &Project, work: &Work) -> Result<Start> {
+fn start_at(project: &Project, work: &EarlierWork) -> Result<Start> {
     if git::commit_of(&project.path, &work.head)?.is_some() {
         return Ok(Start::going_on(work));
     }

@@ -11,7 +11,7 @@ use crate::error::{Error, IoContext, Result};
 use crate::git::Git;
 use crate::git::rescue::nul_separated;
 pub(super) use crate::workspaces::files::folders::Folders;
-use crate::workspaces::files::one::{Copier, Step};
+use crate::workspaces::files::one::{CopiedFile, Copier};
 use orange_core::naming::counted;
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -96,12 +96,12 @@ pub fn copy_into(
             .copy(path)
             .doing("copy a file to", &slot.join(path))?;
         match step {
-            Step::Copied(bytes) => {
+            CopiedFile::Copied(bytes) => {
                 copied.files += 1;
                 copied.bytes += bytes;
             }
-            Step::Kept => copied.kept += 1,
-            Step::Skipped(why) => copied.skip(path, why),
+            CopiedFile::Kept => copied.kept += 1,
+            CopiedFile::Skipped(why) => copied.skip(path, why),
         }
     }
     tracing::info!(

@@ -53,7 +53,7 @@ pub(crate) struct Quarantine {
 
 /// What was found at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PathKind {
     File,
     Link,
     Folder,
@@ -104,7 +104,7 @@ impl Quarantine {
     }
 
     /// Moves what is at a path of the slot out of it; None if nothing is there, or not one of the kinds.
-    pub(super) fn take(&self, path: &Path, kinds: &[Kind]) -> Result<Option<Kind>> {
+    pub(super) fn take(&self, path: &Path, kinds: &[PathKind]) -> Result<Option<PathKind>> {
         let failed = |error: io::Error| Error::io("move", &self.slot.join(path), &error);
         let (Some(name), folder) = (path.file_name(), path.parent().unwrap_or(Path::new("")))
         else {
@@ -364,12 +364,12 @@ fn remove(folder: &Path) -> Result<()> {
     removed.map(drop).doing("remove", folder)
 }
 
-fn kind_at(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> std::result::Result<Kind, Errno> {
+fn kind_at(folder: BorrowedFd<'_>, name: &std::ffi::OsStr) -> std::result::Result<PathKind, Errno> {
     let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Kind::File,
-        FileType::Symlink => Kind::Link,
-        FileType::Directory => Kind::Folder,
-        _ => Kind::Special,
+        FileType::RegularFile => PathKind::File,
+        FileType::Symlink => PathKind::Link,
+        FileType::Directory => PathKind::Folder,
+        _ => PathKind::Special,
     })
 }

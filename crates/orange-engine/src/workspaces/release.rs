@@ -4,7 +4,7 @@ use crate::call::{self, Call};
 use crate::error::{IoContext, Result};
 use crate::git::worktree;
 use crate::projects::Project;
-use crate::rescue::{self, Content};
+use crate::rescue::{self, SavedContent};
 use crate::store::{Place, make_folder};
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::tidy::{self, remove_parked, restore_whole, revive};
@@ -211,7 +211,7 @@ pub(crate) fn save_and_detach(
     task_id: &str,
     folder: &Path,
     reason: &str,
-) -> Result<(Option<String>, Content)> {
+) -> Result<(Option<String>, SavedContent)> {
     let site = call.site(folder);
     let branch = crate::git::current_branch(folder)?;
     let (saved, content) = rescue::save_content(&rescue::Save {

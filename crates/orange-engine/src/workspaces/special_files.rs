@@ -2,7 +2,7 @@
 //! worktree are passed over.
 
 use crate::error::Result;
-use crate::git::parking::Look;
+use crate::git::parking::ChangedPaths;
 use std::collections::HashSet;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub(crate) fn find(slot: &Path, ignored: &[PathBuf]) -> io::Result<Unseen> {
 /// further.
 pub(super) fn begin_while(
     slot: &Path,
-    look: impl FnOnce() -> Result<Look>,
-) -> Result<(Look, Walk<'_>)> {
+    look: impl FnOnce() -> Result<ChangedPaths>,
+) -> Result<(ChangedPaths, Walk<'_>)> {
     let mut walk = Walk::begin(slot);
     let is_over = AtomicBool::new(false);
     let look = thread::scope(|scope| {

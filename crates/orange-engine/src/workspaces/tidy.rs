@@ -3,13 +3,13 @@
 
 use crate::call::Call;
 use crate::error::{Code, Error, IoContext, Result};
-use crate::git::parking::{self, Missing, Moved};
+use crate::git::parking::{self, MissingFiles, MovedFile};
 use crate::git::rescue::{Difference, LINK, differences, submodule};
 use crate::git::state::{self, Head};
 use crate::git::{Site, own_state, worktree};
 use crate::occupants;
-use crate::rescue::{Content, raw};
-use crate::workspaces::quarantine::{Kind, Quarantine};
+use crate::rescue::{SavedContent, raw};
+use crate::workspaces::quarantine::{PathKind, Quarantine};
 use crate::workspaces::{link, release, special_files};
 use orange_sys::crash_points::crash_point;
 use orange_sys::listing;
@@ -46,9 +46,9 @@ enum Attempt {
 /// What is removed from a slot.
 struct Removal<'a> {
     folder: &'a Path,
-    content: &'a Content,
+    content: &'a SavedContent,
     quarantine: &'a Quarantine,
-    files: Vec<(&'a Difference, Kind)>,
+    files: Vec<(&'a Difference, PathKind)>,
     /// With the git directories of those that are submodules.
     folders: Vec<(PathBuf, Option<PathBuf>)>,
 }
@@ -153,7 +153,7 @@ fn replace_files(
     call: &Call,
     task_id: &str,
     folder: &Site,
-    content: &Content,
+    content: &SavedContent,
     park: &str,
 ) -> Result<Attempt> {
     if let Some(why) = own_state::is_sparse_in_its_own_way(folder)? {
@@ -196,7 +196,7 @@ fn replace_files(
         .filter(|difference| difference.status != 'A')
         .map(|difference| difference.path.as_path())
         .collect();
-    fill(folder, park, &Missing::These(&missing))?;
+    fill(folder, park, &MissingFiles::These(&missing))?;
     if !removal.folders.is_empty() {
         make_link_folders(folder)?;
     }
@@ -254,7 +254,7 @@ fn remove_unseen(
         quarantine.begin(None, park)?;
     }
     for path in &unseen.special {
-        let removed = match quarantine.take(path, &[Kind::Special]) {
+        let removed = match quarantine.take(path, &[PathKind::Special]) {
             Ok(Some(_)) => quarantine.delete(path),
             Ok(None) => Ok(()),
             Err(error) => Err(error),
@@ -290,7 +290,7 @@ impl<'a> Removal<'a> {
             }
             let taken = self
                 .quarantine
-                .take(&difference.path, &[Kind::File, Kind::Link])?;
+                .take(&difference.path, &[PathKind::File, PathKind::Link])?;
             self.files.extend(taken.map(|kind| (difference, kind)));
         }
         let links = differing.iter().filter(|found| found.new_mode == LINK);
@@ -309,7 +309,7 @@ impl<'a> Removal<'a> {
             };
             if self
                 .quarantine
-                .take(path, &[Kind::Folder, Kind::File])?
+                .take(path, &[PathKind::Folder, PathKind::File])?
                 .is_some()
             {
                 self.folders.push((path.to_owned(), git_dir));
@@ -329,14 +329,14 @@ impl<'a> Removal<'a> {
         // Some file systems cannot tell whether a file is open for writing: then the list of open files does.
         let open = occupants::open_for_writing(&files);
         for (difference, kind) in &self.files {
-            let is_link = *kind == Kind::Link;
+            let is_link = *kind == PathKind::Link;
             let as_saved =
                 is_link == (difference.new_mode == SYMBOLIC) && !open.contains(&difference.path);
             if !as_saved || !(is_link || self.quarantine.is_let_go(&difference.path)) {
                 unsaved.push(difference.path.clone());
                 continue;
             }
-            quiet.push(Moved {
+            quiet.push(MovedFile {
                 path: &difference.path,
                 place: files.join(&difference.path),
                 id: &difference.new_id,
@@ -397,7 +397,7 @@ fn is_plain_submodule(place: &Path, git_dir: Option<PathBuf>) -> Result<bool> {
 }
 
 /// Gives a worktree settings, HEAD, index and missing files as a new one at the commit has them. Removes no file.
-fn fill(folder: &Site, park: &str, missing: &Missing<'_>) -> Result<()> {
+fn fill(folder: &Site, park: &str, missing: &MissingFiles<'_>) -> Result<()> {
     let was_sparse = own_state::reset_settings(folder)?;
     parking::reset_index(folder, park)?;
     crash_point("release.reset");
@@ -405,7 +405,7 @@ fn fill(folder: &Site, park: &str, missing: &Missing<'_>) -> Result<()> {
         own_state::clear(folder)?;
     }
     let failed = if was_sparse {
-        parking::check_out(folder, &Missing::All)?
+        parking::check_out(folder, &MissingFiles::All)?
     } else {
         parking::check_out(folder, missing)?
     };
@@ -452,7 +452,7 @@ fn finish_interrupted(folder: &Site) -> Result<()> {
     if let Some(park) = quarantine.confirmed() {
         // All that is missing was saved: without this it would be taken for deleted.
         parking::leave_unborn(folder, &park)?;
-        fill(folder, &park, &Missing::All)?;
+        fill(folder, &park, &MissingFiles::All)?;
         make_link_folders(folder)?;
     }
     quarantine.end()

@@ -6,7 +6,9 @@ use orange_core::Timestamp;
 use orange_core::cost::CostBy;
 use orange_core::task::{Weight, WorkflowName};
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Execution, Iteration, IterationKind, Outcome, Rules};
+use orange_core::work::execution::{
+    Execution, ExecutionRules, Iteration, IterationKind, IterationOutcome,
+};
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::Plan;
 use orange_engine::Caller;
@@ -42,7 +44,7 @@ fn iteration(number: u32, at: Timestamp, cost: Option<f64>) -> Iteration {
         model: Some(if cost.is_some() { "m" } else { "x" }.to_owned()),
         started_at: at,
         ended_at: Some(at),
-        outcome: Some(Outcome::Continue),
+        outcome: Some(IterationOutcome::Continue),
         usage: Usage {
             input: 1_000,
             output: 500,
@@ -196,7 +198,7 @@ fn what_a_wrong_clock_dates_elsewhere_counts_elsewhere() {
     let plan = Plan::built_in(Weight::Small);
     let implement = plan.iter().find(|phase| phase.name == "implement").unwrap();
     assert_eq!(
-        stored.time_of_attempt(implement, &Rules::default()),
+        stored.time_of_attempt(implement, &ExecutionRules::default()),
         Duration::ZERO
     );
 }
@@ -216,7 +218,7 @@ fn costs_are_put_together_by_what_is_asked_for() {
         ..iteration(2, now, Some(0.0))
     };
     let failed = Iteration {
-        outcome: Some(Outcome::Service),
+        outcome: Some(IterationOutcome::Service),
         usage: Usage::default(),
         ..iteration(3, now, Some(0.0))
     };

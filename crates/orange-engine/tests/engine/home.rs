@@ -26,10 +26,10 @@ use orange_core::workflow::Intent;
 use orange_engine::background::monitor::Monitor;
 use orange_engine::background::queue;
 use orange_engine::call::{Outside, Override};
-use orange_engine::index::list::Filter;
+use orange_engine::index::list::TaskFilter;
 use orange_engine::maintenance::{self, doctor};
 use orange_engine::person_environment::PersonEnvironment;
-use orange_engine::runs::Answer;
+use orange_engine::runs::QuestionAnswer;
 use orange_engine::tx::FailedHook;
 use orange_engine::verbs::answer;
 use orange_engine::verbs::cancel::{self, CancelChildren};
@@ -406,7 +406,7 @@ impl TestHome {
 
     /// Answers what an agent asks, and waits until the agent has heard it.
     pub(crate) fn answer(&self, task: &TestTask, asked: &OpenQuestion, yes: bool) -> Outcome<()> {
-        let answer = Answer {
+        let answer = QuestionAnswer {
             allow: yes,
             message: String::new(),
             answers: Vec::new(),
@@ -427,7 +427,10 @@ impl TestHome {
         self.call(caller, |call| permissions::remove(call, numbers))
     }
 
-    pub(crate) fn permissions(&self, wanted: &permission_views::Wanted) -> Vec<PermissionRow> {
+    pub(crate) fn permissions(
+        &self,
+        wanted: &permission_views::WantedPermissions,
+    ) -> Vec<PermissionRow> {
         self.person(|call| permission_views::permissions(call, wanted))
             .value()
     }

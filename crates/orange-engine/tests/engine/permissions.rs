@@ -3,16 +3,16 @@
 use crate::home::{TestHome, agent};
 use crate::outcome::Outcome;
 use crate::task::TestTask;
-use orange_core::allow_rule::{AllowRule, Request, Scope};
+use orange_core::allow_rule::{AllowRule, PermissionRequest, Scope};
 use orange_core::workflow::Role;
 use orange_engine::database::{Database, NewRule};
 use orange_engine::views::PermissionRow;
-use orange_engine::views::permissions::Wanted;
+use orange_engine::views::permissions::WantedPermissions;
 use orange_engine::{Caller, Code};
 use std::time::Duration;
 
 fn rule(command: &str) -> AllowRule {
-    let request = Request::Command {
+    let request = PermissionRequest::Command {
         command: command.to_owned(),
         folder: String::new(),
     };
@@ -24,7 +24,7 @@ fn add(home: &TestHome, task: &TestTask, scope: Scope, command: &str) -> Outcome
 }
 
 fn allowed(home: &TestHome, task: &TestTask) -> Vec<String> {
-    let wanted = Wanted {
+    let wanted = WantedPermissions {
         project: Some("shop".to_owned()),
         task: Some(task.id.clone()),
     };
@@ -32,7 +32,7 @@ fn allowed(home: &TestHome, task: &TestTask) -> Vec<String> {
 }
 
 fn all(home: &TestHome) -> Vec<String> {
-    commands(home.permissions(&Wanted::default()))
+    commands(home.permissions(&WantedPermissions::default()))
 }
 
 fn commands(rows: Vec<PermissionRow>) -> Vec<String> {

@@ -5,7 +5,9 @@ use crate::task::TestTask;
 use orange_core::task::{Weight, WorkflowName};
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
-use orange_core::work::execution::{CriterionResult, Execution, Iteration, Outcome, PhaseStatus};
+use orange_core::work::execution::{
+    CriterionResult, Execution, Iteration, IterationOutcome, PhaseStatus,
+};
 use orange_core::work::plan::Plan;
 use orange_engine::database::{Claim, Database};
 use serde_json::json;
@@ -38,7 +40,7 @@ fn turn(number: u32, cost: Option<f64>) -> Iteration {
         session: Some("conversation".to_owned()),
         ended_at: Some("2026-01-10T10:45:00Z".parse().unwrap()),
         started_at: "2026-01-10T10:32:00Z".parse().unwrap(),
-        outcome: Some(Outcome::Continue),
+        outcome: Some(IterationOutcome::Continue),
         usage: Usage {
             input: 1_000,
             output: 500,

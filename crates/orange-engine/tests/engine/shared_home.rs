@@ -3,7 +3,7 @@
 use orange_core::history::History;
 use orange_core::machine;
 use orange_core::task::Field;
-use orange_engine::index::list::Filter;
+use orange_engine::index::list::TaskFilter;
 use orange_engine::store::Place;
 use orange_engine::verbs::change::{self, Change, Edit};
 use orange_engine::verbs::create::NewTask;
@@ -92,7 +92,10 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
                     };
                     change::change(&call, place.clone(), &change).unwrap();
                     if number % 10 == first {
-                        assert_eq!(list::list(&call, &Filter::default()).unwrap().len(), TASKS);
+                        assert_eq!(
+                            list::list(&call, &TaskFilter::default()).unwrap().len(),
+                            TASKS
+                        );
                     }
                 }
             });
@@ -124,7 +127,7 @@ fn eight_threads_change_twenty_tasks_of_one_home() {
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), TASKS);
-    let listed = list::list(&call, &Filter::default()).unwrap();
+    let listed = list::list(&call, &TaskFilter::default()).unwrap();
     assert!(listed.iter().all(|row| row.damaged.is_none()));
     assert_eq!(home.store().marked().len(), 0);
 }

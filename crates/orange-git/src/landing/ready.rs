@@ -1,7 +1,7 @@
 //! Could a branch be moved here? Asked before anything is pushed that could not be had here afterwards, and before
 //! git changes files that a branch which does not follow would leave behind as somebody's edits.
 
-use super::{Moved, reason_in};
+use super::{BranchMove, reason_in};
 use crate::{Git, Site, commit_of, past_locks, state};
 use orange_sys::error::Result;
 use std::ffi::OsStr;
@@ -27,7 +27,7 @@ pub fn could_move(
     from: &str,
     to: &str,
     pushed: bool,
-) -> Result<Moved> {
+) -> Result<BranchMove> {
     let reference = format!("refs/heads/{branch}");
     let mut orders = format!("start\nupdate {reference} {to} {from}\n");
     if pushed {
@@ -44,16 +44,16 @@ pub fn could_move(
             .run()
     })?;
     if said.success {
-        return Ok(Moved::Yes);
+        return Ok(BranchMove::Yes);
     }
     if commit_of(repository, &reference)?.as_deref() == Some(from) {
-        Ok(Moved::Failed(format!(
+        Ok(BranchMove::Failed(format!(
             "git cannot move {branch} in {}: {}",
             repository.display(),
             reason_in(&said.stderr)
         )))
     } else {
-        Ok(Moved::Overtaken)
+        Ok(BranchMove::Overtaken)
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn could_fast_forward(
     checkout: &Path,
     git: impl Fn() -> Git,
     to: &str,
-) -> Result<Moved> {
+) -> Result<BranchMove> {
     // A file that was only touched is no change; git finds out by looking.
     let refreshed = git().args(["update-index", "-q", "--refresh"]).run()?;
     refreshed.yes_or_no("git update-index")?;
@@ -73,24 +73,24 @@ pub(crate) fn could_fast_forward(
         return Ok(in_the_way(checkout, &said.stderr));
     }
     if let Some(ignored) = ignored_in_the_way(checkout, to)? {
-        return Ok(Moved::Refused(format!(
+        return Ok(BranchMove::Refused(format!(
             "{} has files that git ignores and that the merge brings: {ignored}",
             checkout.display()
         )));
     }
     let is_signed = || Git::at(checkout).args(["verify-commit", to]).run();
     if Git::at(checkout).ask_bool("merge.verifySignatures")? && !is_signed()?.success {
-        return Ok(Moved::Refused(format!(
+        return Ok(BranchMove::Refused(format!(
             "your settings want signed commits only (merge.verifySignatures), and the signature of {} is not good",
             crate::short(to)
         )));
     }
-    Ok(Moved::Yes)
+    Ok(BranchMove::Yes)
 }
 
 /// Which files keep git from it: it lists them below a line that says why, or names one in quotes. Without any, git itself
 /// has failed.
-pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
+pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> BranchMove {
     let quoted = |line: &'_ str| {
         let named = ["error: Entry '", "error: Untracked working tree file '"];
         let rest = named.iter().find_map(|start| line.strip_prefix(start))?;
@@ -102,7 +102,7 @@ pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
     if files.is_empty() {
         failed(checkout, &reason_in(stderr))
     } else {
-        Moved::Refused(format!(
+        BranchMove::Refused(format!(
             "{} has changes that are not committed, in {}",
             checkout.display(),
             shown(&files)
@@ -110,9 +110,9 @@ pub(crate) fn in_the_way(checkout: &Path, stderr: &str) -> Moved {
     }
 }
 
-pub(crate) fn failed(checkout: &Path, why: &str) -> Moved {
+pub(crate) fn failed(checkout: &Path, why: &str) -> BranchMove {
     let place = checkout.display();
-    Moved::Failed(format!("{place} cannot be brought forward: {why}"))
+    BranchMove::Failed(format!("{place} cannot be brought forward: {why}"))
 }
 
 fn shown(files: &[String]) -> String {

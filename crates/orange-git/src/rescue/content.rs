@@ -3,7 +3,7 @@
 mod by_hand;
 mod entries;
 
-use super::{Worktree, nul_separated};
+use super::{WorktreeHead, nul_separated};
 use crate::Git;
 pub(super) use by_hand::is_gone;
 pub use entries::Entries;
@@ -19,12 +19,12 @@ pub const PREFIX: &str = "orange-rescue-";
 
 /// A copy of an index; gone when it is dropped.
 pub struct TempIndex<'a> {
-    worktree: &'a Worktree,
+    worktree: &'a WorktreeHead,
     path: PathBuf,
 }
 
 impl<'a> TempIndex<'a> {
-    pub fn copy_of(worktree: &'a Worktree) -> Result<TempIndex<'a>> {
+    pub fn copy_of(worktree: &'a WorktreeHead) -> Result<TempIndex<'a>> {
         let index = TempIndex::empty(worktree);
         let real = worktree.git_dir.join("index");
         // None: nothing was ever staged here.
@@ -32,7 +32,7 @@ impl<'a> TempIndex<'a> {
         Ok(index)
     }
 
-    pub fn empty(worktree: &'a Worktree) -> TempIndex<'a> {
+    pub fn empty(worktree: &'a WorktreeHead) -> TempIndex<'a> {
         remove_leftovers(&worktree.git_dir);
         let name = format!("{PREFIX}{}.index", unique_name());
         TempIndex {

@@ -1,7 +1,7 @@
 //! Commits that would be lost with a worktree: those of an operation under way, a detached HEAD, and what only
 //! a reflog still names.
 
-use super::Worktree;
+use super::WorktreeHead;
 use crate::refs;
 use orange_sys::error::{IoContext, Result};
 use std::collections::{BTreeSet, HashSet};
@@ -50,7 +50,7 @@ pub struct Lost {
     pub commits: usize,
 }
 
-impl Worktree {
+impl WorktreeHead {
     pub fn lost(&self, branch: Option<&str>) -> Result<Lost> {
         let mut lost = Lost::default();
         for (name, files) in OPERATIONS {

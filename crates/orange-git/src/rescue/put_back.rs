@@ -1,13 +1,13 @@
 //! Files of a rescue back into a worktree, without its index, its HEAD or its branch.
 
 use super::content::{TempIndex, is_gone};
-use super::{Difference, LINK, Worktree, nul_separated};
+use super::{Difference, LINK, WorktreeHead, nul_separated};
 use orange_core::{Action, Parameter, text};
 use orange_sys::error::{IoContext, Result, err};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-impl Worktree {
+impl WorktreeHead {
     /// Writes and deletes what the differences say; `tree` has the content.
     pub fn put_back(&self, tree: &str, changes: &[Difference]) -> Result<()> {
         for change in changes.iter().filter(|change| change.status == 'D') {

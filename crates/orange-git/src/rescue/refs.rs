@@ -1,6 +1,6 @@
 //! The refs that keep rescues: made, listed and deleted, each by one call.
 
-use super::{Git, Worktree};
+use super::{Git, WorktreeHead};
 use crate::Site;
 use orange_sys::error::Result;
 use std::path::Path;
@@ -9,13 +9,13 @@ pub const ROOT: &str = "refs/orange/rescue";
 
 /// A rescue's ref, its commit and that commit's message.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct RescueRef {
     pub reference: String,
     pub commit: String,
     pub message: String,
 }
 
-impl Worktree {
+impl WorktreeHead {
     /// Makes a new ref; false if there is another one of that name.
     pub fn keep(&self, reference: &str, commit: &str) -> Result<bool> {
         keep_with(&|| self.git(), reference, commit)
@@ -61,7 +61,7 @@ pub fn delete_branch(repository: &Site, branch: &str, at: &str) -> Result<bool> 
 }
 
 /// All rescues below a ref: `ROOT`, or that of one task.
-pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
+pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<RescueRef>> {
     let said = Git::at(repository)
         .quiet()
         .arg("for-each-ref")
@@ -73,7 +73,7 @@ pub fn kept_below(repository: &Path, reference: &str) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     while let (Some(name), Some(commit), Some(message)) = (parts.next(), parts.next(), parts.next())
     {
-        found.push(Kept {
+        found.push(RescueRef {
             reference: name.trim_start().to_owned(),
             commit: commit.to_owned(),
             message: message.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::content::Entries;
 use super::{Git, without_line_end};
-use crate::Said;
+use crate::GitOutput;
 use crate::hidden::look_past_flags;
 use orange_sys::error::Result;
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ pub fn git_dir(folder: &Path) -> Result<Option<PathBuf>> {
     let said = Git::in_slot(folder)
         .args(["rev-parse", "--absolute-git-dir"])
         .run()?;
-    let path = |said: Said| PathBuf::from(OsStr::from_bytes(without_line_end(&said.stdout)));
+    let path = |said: GitOutput| PathBuf::from(OsStr::from_bytes(without_line_end(&said.stdout)));
     Ok(said.unless_no_repository("git rev-parse")?.map(path))
 }
 

@@ -1,7 +1,7 @@
 //! Reports to Orange, as the hooks of a real harness make them.
 
-use super::super::program::{self, Running};
-use super::Agent;
+use super::super::program::{self, RunningProgram};
+use super::SimAgent;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// As much of a line as goes on a command line.
 const LONGEST: usize = 4000;
 
-impl Agent {
+impl SimAgent {
     /// Tells Orange, as the hooks of a real agent do.
     pub(crate) fn signal(&self, kind: &str, text: &str) {
         self.signal_with(kind, text, &[]);
@@ -47,7 +47,7 @@ impl Agent {
     }
 
     /// Asks through Orange too. The hook waits for an answer, as long as the agent does.
-    pub(crate) fn ask_outside(&self, question: &str) -> Option<Running> {
+    pub(crate) fn ask_outside(&self, question: &str) -> Option<RunningProgram> {
         self.run_id.as_ref()?;
         let text = text_argument(question);
         let hook = program::orange(["signal", "permission-asked", "--wait", &text]).start();
@@ -77,7 +77,7 @@ fn text_argument(text: &str) -> String {
 }
 
 /// The answer that came through Orange, if its hook has ended with one.
-pub(crate) fn outside_answer(hook: &mut Option<Running>) -> Option<bool> {
+pub(crate) fn outside_answer(hook: &mut Option<RunningProgram>) -> Option<bool> {
     let ended = hook.as_mut()?.ended().ok()??;
     *hook = None;
     let answer: Value = serde_json::from_str(ended.output.trim()).ok()?;

@@ -1,16 +1,16 @@
 //! What is typed, at any time: keys that make a message, interrupt, answer a question or quit.
 
-use super::super::input::Input;
-use super::super::keys::Key;
+use super::super::input::TypedInput;
+use super::super::keys::PressedKey;
 use super::super::typing::Typed;
-use super::{Agent, Flow, Stop};
+use super::{SimAgent, StepResult, StepStop};
 use serde_json::json;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-impl Agent {
+impl SimAgent {
     /// Takes in what was typed, waiting for it no longer than this.
-    pub(crate) fn pump(&mut self, limit: Duration) -> Flow {
+    pub(crate) fn pump(&mut self, limit: Duration) -> StepResult {
         match self.input.recv_timeout(limit) {
             Ok(input) => self.receive(input)?,
             Err(RecvTimeoutError::Timeout) => return Ok(()),
@@ -25,23 +25,28 @@ impl Agent {
         Ok(())
     }
 
-    fn receive(&mut self, input: Input) -> Flow {
+    fn receive(&mut self, input: TypedInput) -> StepResult {
         match input {
-            Input::Key(key) if self.asking && answers(&key) => {
-                self.answer = Some(key == Key::Character('y') || key == Key::Character('Y'));
+            TypedInput::Key(key) if self.asking && answers(&key) => {
+                self.answer =
+                    Some(key == PressedKey::Character('y') || key == PressedKey::Character('Y'));
             }
-            Input::Key(key) => return self.key(key),
-            Input::Line(line) if line.trim().is_empty() => {}
-            Input::Line(line) => self.submit(line),
+            TypedInput::Key(key) => return self.key(key),
+            TypedInput::Line(line) if line.trim().is_empty() => {}
+            TypedInput::Line(line) => self.submit(line),
             // As the hangup would have ended it.
-            Input::Closed if self.terminal.interactive => return Err(Stop::Exit(129)),
-            Input::Closed => self.closed = true,
+            TypedInput::Closed if self.terminal.interactive => return Err(StepStop::Exit(129)),
+            TypedInput::Closed => self.closed = true,
         }
         Ok(())
     }
 
-    fn key(&mut self, key: Key) -> Flow {
-        let swallowed = self.asking && !matches!(key, Key::Escape | Key::CtrlC | Key::CtrlD);
+    fn key(&mut self, key: PressedKey) -> StepResult {
+        let swallowed = self.asking
+            && !matches!(
+                key,
+                PressedKey::Escape | PressedKey::CtrlC | PressedKey::CtrlD
+            );
         if swallowed {
             // A question has the keyboard: what is meant for the input line is lost.
             self.events
@@ -52,10 +57,10 @@ impl Agent {
             Typed::Nothing => {}
             Typed::Submitted(text) => self.submit(text),
             Typed::Lost => self.events.write("enter-lost", &json!({})),
-            Typed::Escape if self.in_turn => return Err(Stop::Interrupted),
+            Typed::Escape if self.in_turn => return Err(StepStop::Interrupted),
             Typed::Escape => {}
             Typed::Leaving => self.show("Press Ctrl-C again to quit."),
-            Typed::Quit(code) => return Err(Stop::Exit(code)),
+            Typed::Quit(code) => return Err(StepStop::Exit(code)),
         }
         self.terminal.draw(self.typing.line());
         Ok(())
@@ -68,6 +73,6 @@ impl Agent {
     }
 }
 
-fn answers(key: &Key) -> bool {
-    matches!(key, Key::Character('y' | 'Y' | 'n' | 'N'))
+fn answers(key: &PressedKey) -> bool {
+    matches!(key, PressedKey::Character('y' | 'Y' | 'n' | 'N'))
 }

@@ -1,8 +1,8 @@
 //! Reads a script: its lists by hand, and each step with serde, as `{name, line, action}`.
 
-use super::{Action, JUDGE, List, Script, Step};
+use super::{JUDGE, Script, ScriptAction, ScriptStep, StepList};
 use orange_core::workflow::Role;
-use orange_core::yaml::{self, Entry, Node};
+use orange_core::yaml::{self, MappingEntry, Node};
 use orange_sys::error::{Error, Result, err};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ impl Script {
         })?;
         // Found once: counting them for each step would take for ever in a long script.
         let line_ends: Vec<usize> = source.match_indices('\n').map(|(at, _)| at).collect();
-        let lines = Lines(&line_ends);
+        let lines = LineEnds(&line_ends);
         let (at, problem) = match &root {
             Some(Node::Mapping { entries, .. }) => {
                 let lists = entries.iter().map(|entry| lines.list(entry));
@@ -36,9 +36,9 @@ impl Script {
 }
 
 /// Where the lines of a script end.
-struct Lines<'a>(&'a [usize]);
+struct LineEnds<'a>(&'a [usize]);
 
-impl Lines<'_> {
+impl LineEnds<'_> {
     /// The line, from 1, of the byte at `at`.
     fn line_of(&self, at: usize) -> usize {
         1 + self.0.partition_point(|end| *end < at)
@@ -48,7 +48,7 @@ impl Lines<'_> {
         err!(Usage, "line {}: {problem}", self.line_of(at))
     }
 
-    fn list(&self, entry: &Entry) -> Result<List> {
+    fn list(&self, entry: &MappingEntry) -> Result<StepList> {
         let (key, at) = (&entry.key, entry.key_span.start);
         let unknown = || self.error(at, &format!("there is no list `{key}`"));
         let run = run_of(key).ok_or_else(|| unknown().hint(LISTS))?;
@@ -56,9 +56,11 @@ impl Lines<'_> {
             let problem = format!("`{key}` must be a list of steps");
             return Err(self.error(at, &problem).hint(STEPS));
         };
-        let steps = items.iter().map(|item| Step::deserialize(self.step(item)));
+        let steps = items
+            .iter()
+            .map(|item| ScriptStep::deserialize(self.step(item)));
         let steps = steps.collect::<serde_json::Result<_>>();
-        Ok(List {
+        Ok(StepList {
             key: key.clone(),
             role: run.role,
             judges: run.judges,
@@ -162,16 +164,16 @@ fn run_of(key: &str) -> Option<Runs> {
 }
 
 /// What is wrong with a step is said with its line.
-impl<'de> Deserialize<'de> for Step {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Step, D::Error> {
+impl<'de> Deserialize<'de> for ScriptStep {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<ScriptStep, D::Error> {
         #[derive(Deserialize)]
-        struct Written {
+        struct WrittenStep {
             name: String,
             line: usize,
             action: Value,
         }
-        let Written { name, line, action } = Written::deserialize(from)?;
-        let action = Action::deserialize(action).map_err(|error| {
+        let WrittenStep { name, line, action } = WrittenStep::deserialize(from)?;
+        let action = ScriptAction::deserialize(action).map_err(|error| {
             let error = error.to_string();
             let expected = error.strip_prefix(&format!("unknown variant `{name}`"));
             de::Error::custom(match expected {
@@ -184,6 +186,6 @@ impl<'de> Deserialize<'de> for Step {
                 Some(expected) => format!("line {line}: there is no step `{name}`{expected}"),
             })
         })?;
-        Ok(Step { name, line, action })
+        Ok(ScriptStep { name, line, action })
     }
 }

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-fn steps(source: &str) -> Vec<Step> {
+fn steps(source: &str) -> Vec<ScriptStep> {
     let indented: String = source.lines().map(|line| format!("  {line}\n")).collect();
     let script = Script::read(&format!("worker:\n{indented}")).unwrap();
     script.select(&run(Role::Worker, 1, 1)).unwrap().steps
@@ -24,8 +24,8 @@ fn run(role: Role, round: u32, attempt: u32) -> WhichRun {
     }
 }
 
-fn text(source: &str) -> Text {
-    Text::parse(source).unwrap()
+fn text(source: &str) -> ScriptText {
+    ScriptText::parse(source).unwrap()
 }
 
 #[test]
@@ -33,24 +33,24 @@ fn a_step_has_a_name_a_value_and_options() {
     let found = steps(
         "- say: hello {key}\n- pause: 5ms\n- section: Notes\n  text: |\n    a\n    b\n  how: rename\n- end turn\n- run: exit 3\n  expect: 3",
     );
-    let actions: Vec<&Action> = found.iter().map(|step| &step.action).collect();
+    let actions: Vec<&ScriptAction> = found.iter().map(|step| &step.action).collect();
     assert_eq!(
         actions,
         [
-            &Action::Say(Only {
+            &ScriptAction::Say(Only {
                 value: text("hello {key}")
             }),
-            &Action::Pause(Only {
+            &ScriptAction::Pause(Only {
                 value: Time(Duration::from_millis(5))
             }),
-            &Action::Section {
+            &ScriptAction::Section {
                 value: text("Notes"),
                 text: text("a\nb\n"),
                 how: Some(How::Rename),
             },
-            &Action::EndTurn {},
-            &Action::Run(Command {
-                value: Shell("exit 3".into()),
+            &ScriptAction::EndTurn {},
+            &ScriptAction::Run(ScriptCommand {
+                value: ShellLine("exit 3".into()),
                 expect: Some(ExitCode(3)),
                 ignore: None,
             }),
@@ -65,12 +65,12 @@ fn steps_stand_inside_steps() {
     let found = steps(
         "- repeat: 2\n  steps:\n    - if: {message: [a, b]}\n      then:\n        - stop\n- hang:\n  ignore: [TERM, SIGHUP]",
     );
-    let Action::Repeat { value, steps } = &found[0].action else {
+    let ScriptAction::Repeat { value, steps } = &found[0].action else {
         panic!("{found:?}");
     };
     assert_eq!(value, &Times(NonZeroU32::new(2)));
     let steps = &steps.0;
-    let Action::If {
+    let ScriptAction::If {
         value,
         then,
         otherwise,
@@ -79,23 +79,23 @@ fn steps_stand_inside_steps() {
         panic!("{steps:?}");
     };
     let texts = MessageTexts(vec![text("a"), text("b")]);
-    assert_eq!(value.0, Condition::Message(texts));
+    assert_eq!(value.0, WaitCondition::Message(texts));
     assert_eq!((then[0].name.as_str(), then[0].line), ("stop", 6));
     assert!(otherwise.is_empty());
     let ignore = Some(Ignored(vec![Signal::TERM, Signal::HUP]));
-    assert_eq!(found[1].action, Action::Hang { ignore });
+    assert_eq!(found[1].action, ScriptAction::Hang { ignore });
 }
 
 #[test]
 fn a_review_has_a_verdict_and_may_have_a_text() {
     let found = steps("- review: FAIL\n  text: \"no {round}\"\n- review: PASS");
     let wanted = [
-        (Verdict::Fail, Some(text("no {round}"))),
-        (Verdict::Pass, None),
+        (ScriptVerdict::Fail, Some(text("no {round}"))),
+        (ScriptVerdict::Pass, None),
     ];
     for (step, (value, text)) in found.iter().zip(wanted) {
         let how = None;
-        assert_eq!(step.action, Action::Review { value, text, how });
+        assert_eq!(step.action, ScriptAction::Review { value, text, how });
     }
 }
 
@@ -103,8 +103,8 @@ fn a_review_has_a_verdict_and_may_have_a_text() {
 fn a_number_or_a_truth_value_is_a_text_where_a_text_is_wanted() {
     let found = steps("- say: 5\n- git: [log, -5, true]");
     let value = text("5");
-    assert_eq!(found[0].action, Action::Say(Only { value }));
-    let Action::Git(command) = &found[1].action else {
+    assert_eq!(found[0].action, ScriptAction::Say(Only { value }));
+    let ScriptAction::Git(command) = &found[1].action else {
         panic!("{found:?}");
     };
     assert_eq!(command.value, ["log", "-5", "true"].map(text));
@@ -113,7 +113,7 @@ fn a_number_or_a_truth_value_is_a_text_where_a_text_is_wanted() {
 #[test]
 fn shell_commands_keep_their_braces() {
     let found = steps("- run: echo ${HOME} {a,b}");
-    let Action::Run(command) = &found[0].action else {
+    let ScriptAction::Run(command) = &found[0].action else {
         panic!("{found:?}");
     };
     assert_eq!(command.value.0, "echo ${HOME} {a,b}");
@@ -262,7 +262,7 @@ fn every_step_option_and_variable_is_in_the_document() {
             );
         }
     }
-    for name in super::super::text::Variable::WORDS {
+    for name in super::super::text::TextVariable::WORDS {
         assert!(text.contains(&format!("`{{{name}}}`")), "{name}");
     }
 }

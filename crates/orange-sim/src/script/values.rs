@@ -1,7 +1,7 @@
 //! The values of a script: times, sizes, signals, texts. An error names the value and says what it must be.
 
-use super::super::text::Text;
-use super::{Condition, How, Step};
+use super::super::text::ScriptText;
+use super::{How, ScriptStep, WaitCondition};
 use orange_core::task::Status;
 use rustix::process::Signal;
 use serde::de::Error;
@@ -41,10 +41,10 @@ values! {
         .ok_or(text.is_no("time such as 5ms, 2s, 1m or 1h"));
 
     /// `200KB`, `5MB`, `1GB`; a bare number is bytes.
-    Size(u64) = |text: Word| measured(&text.0, SIZES).ok_or(text.is_no("size such as 200KB, 5MB or 1GB"));
+    ByteSize(u64) = |text: Word| measured(&text.0, SIZES).ok_or(text.is_no("size such as 200KB, 5MB or 1GB"));
 
     /// A shell command: braces mean nothing in it.
-    Shell(String) = |text: Word| match text.0.trim() {
+    ShellLine(String) = |text: Word| match text.0.trim() {
         command if command.is_empty() || command.contains('\0') => Err(text.is_no("command for the shell")),
         command => Ok(command.to_owned()),
     };
@@ -52,7 +52,7 @@ values! {
     ExitCode(u8) = |text: Word| text.0.parse().map_err(|_| text.is_no("exit code from 0 to 255"));
 
     #[derive(Default)]
-    Tokens(u64) = |text: Word| text.0.parse().map_err(|_| text.is_no("number of tokens"));
+    TokenCount(u64) = |text: Word| text.0.parse().map_err(|_| text.is_no("number of tokens"));
 
     /// In millionths.
     Dollars(u64) = |text: Word| match text.0.parse::<f64>() {
@@ -83,9 +83,9 @@ values! {
     });
 
     /// One of these texts is in the message; none named: any message.
-    MessageTexts(Vec<Text>) = |texts: OneOrMany| match texts {
+    MessageTexts(Vec<ScriptText>) = |texts: OneOrMany| match texts {
         OneOrMany::One(Word(any)) if any == "true" => Ok(Vec::new()),
-        texts => texts.read(|text| Text::parse(&text.0)),
+        texts => texts.read(|text| ScriptText::parse(&text.0)),
     };
 
     /// One of these. A condition that can never hold is a slip of the pen.
@@ -94,8 +94,8 @@ values! {
         Err(error) => Err(error.to_string()),
     });
 
-    OneCondition(Condition) = |value: Value| match value.as_object().map(Map::len) {
-        Some(1) => Condition::deserialize(value).map_err(|error| error.to_string()),
+    OneCondition(WaitCondition) = |value: Value| match value.as_object().map(Map::len) {
+        Some(1) => WaitCondition::deserialize(value).map_err(|error| error.to_string()),
         _ => Err(format!("it needs one condition: {CONDITIONS}")),
     };
 
@@ -106,7 +106,7 @@ values! {
     };
 
     /// Steps that are repeated: for ever nothing would be a busy loop.
-    NotEmpty(Vec<Step>) = |steps: Vec<Step>| match steps.as_slice() {
+    NotEmpty(Vec<ScriptStep>) = |steps: Vec<ScriptStep>| match steps.as_slice() {
         [] => Err("`steps` must not be empty"),
         _ => Ok(steps),
     };

@@ -1,8 +1,8 @@
 //! What an executor is answered, in every form that models give answers, and what a turn uses.
 
-use super::super::agent::Agent;
-use super::super::script::{Answer, Form, Used};
-use super::super::text::Text;
+use super::super::agent::SimAgent;
+use super::super::script::{AnswerForm, ScriptAnswer, Used};
+use super::super::text::ScriptText;
 use serde_json::{Map, Value, json};
 
 /// An answer that does not count, as it comes before another.
@@ -23,8 +23,8 @@ Nothing else.
 It is written.
 ";
 
-impl Agent {
-    pub(in super::super) fn answer(&mut self, answer: &Answer) {
+impl SimAgent {
+    pub(in super::super) fn answer(&mut self, answer: &ScriptAnswer) {
         let text = written(answer, self.run.phase.as_deref(), |text| self.fill(text));
         self.say(&text);
     }
@@ -49,7 +49,11 @@ impl Agent {
     }
 }
 
-fn written(answer: &Answer, phase: Option<&str>, fill: impl Fn(&Text) -> String) -> String {
+fn written(
+    answer: &ScriptAnswer,
+    phase: Option<&str>,
+    fill: impl Fn(&ScriptText) -> String,
+) -> String {
     let mut fields = Map::new();
     if phase == Some("spec") && answer.status.0 == "complete" {
         fields.insert("artifact".into(), SPECIFICATION.into());
@@ -73,7 +77,7 @@ fn written(answer: &Answer, phase: Option<&str>, fill: impl Fn(&Text) -> String)
     if !answer.findings.is_empty() {
         fields.insert("findings".into(), answer.findings.clone().into());
     }
-    if answer.form == Form::Bytes {
+    if answer.form == AnswerForm::Bytes {
         fields.insert("noise".into(), BAD_BYTES.into());
     }
     let size = answer.size.as_ref().map(|size| size.0);
@@ -82,13 +86,13 @@ fn written(answer: &Answer, phase: Option<&str>, fill: impl Fn(&Text) -> String)
     }
     let object = Value::Object(fields).to_string();
     match answer.form {
-        Form::Plain | Form::Bytes => object,
-        Form::Prose => {
+        AnswerForm::Plain | AnswerForm::Bytes => object,
+        AnswerForm::Prose => {
             format!("I have looked at {{everything}}.\n\n{object}\n\nThat is all, {{for now}}.")
         }
-        Form::Fence => format!("It is this:\n\n```json\n{object}\n```\n"),
-        Form::Twice => format!("{FIRST}\n\nAnd now:\n{object}"),
-        Form::Broken => object.chars().take(object.chars().count() / 2).collect(),
+        AnswerForm::Fence => format!("It is this:\n\n```json\n{object}\n```\n"),
+        AnswerForm::Twice => format!("{FIRST}\n\nAnd now:\n{object}"),
+        AnswerForm::Broken => object.chars().take(object.chars().count() / 2).collect(),
     }
 }
 
@@ -104,7 +108,7 @@ mod tests {
     fn an_answer_comes_in_every_form() {
         let answer = |form: &str| {
             let source = json!({"value": "complete", "summary": "all of {key}", "as": form});
-            let answer: Answer = serde_json::from_value(source).unwrap();
+            let answer: ScriptAnswer = serde_json::from_value(source).unwrap();
             written(&answer, None, |text| text.fill(|_| "T".to_owned()))
         };
         let plain = r#"{"status":"complete","summary":"all of T"}"#;
@@ -121,7 +125,7 @@ mod tests {
     fn a_long_answer_is_one_line() {
         let source = json!({"value": "continue", "size": "1MB", "touching": ["a {key}"],
             "findings": [{"severity": "major", "text": "No test."}]});
-        let answer: Answer = serde_json::from_value(source).unwrap();
+        let answer: ScriptAnswer = serde_json::from_value(source).unwrap();
         assert_eq!(answer.status, Word("continue".into()));
         let text = written(&answer, None, |text| text.fill(|_| "T".to_owned()));
         assert!(text.len() > 1024 * 1024 && !text.contains('\n'));
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn the_phase_spec_hands_over_a_specification() {
         let said = |phase: &str, source: Value| {
-            let answer: Answer = serde_json::from_value(source).unwrap();
+            let answer: ScriptAnswer = serde_json::from_value(source).unwrap();
             let text = written(&answer, Some(phase), |text| text.fill(|_| String::new()));
             serde_json::from_str::<Value>(&text).unwrap()["artifact"].clone()
         };

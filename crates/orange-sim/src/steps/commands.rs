@@ -1,7 +1,7 @@
 //! Steps that start other programs.
 
-use super::super::agent::{Agent, Flow, Stop};
-use super::super::program::{self, Ended, Program};
+use super::super::agent::{SimAgent, StepResult, StepStop};
+use super::super::program::{self, EndedProgram, ShellProgram};
 use serde_json::json;
 use std::time::Duration;
 
@@ -10,20 +10,22 @@ const LOOK: Duration = Duration::from_millis(2);
 /// So much of a program's output is shown.
 const SHOWN_LINES: usize = 10;
 
-impl Agent {
+impl SimAgent {
     /// Runs a program to its end and says if it did not have the expected exit code, if one is expected.
-    pub(super) fn command(&mut self, program: Program, expected: Option<i32>) -> Flow {
+    pub(super) fn command(&mut self, program: ShellProgram, expected: Option<i32>) -> StepResult {
         let ended = self.wait_while(program)?;
         self.show_output(&ended);
         if expected.is_none() || ended.code() == expected {
             return Ok(());
         }
         let reason = format!("{}: {}", ended.how(), ended.telling_line());
-        Err(Stop::Failed(reason.trim_end_matches([':', ' ']).to_owned()))
+        Err(StepStop::Failed(
+            reason.trim_end_matches([':', ' ']).to_owned(),
+        ))
     }
 
     /// Listens while a program runs; Escape ends the program too.
-    pub(super) fn wait_while(&mut self, program: Program) -> Result<Ended, Stop> {
+    pub(super) fn wait_while(&mut self, program: ShellProgram) -> Result<EndedProgram, StepStop> {
         let mut running = program.start()?;
         loop {
             if let Some(ended) = running.ended()? {
@@ -36,7 +38,7 @@ impl Agent {
         }
     }
 
-    fn show_output(&self, ended: &Ended) {
+    fn show_output(&self, ended: &EndedProgram) {
         let lines: Vec<&str> = ended.output.lines().collect();
         let from = lines.len().saturating_sub(SHOWN_LINES);
         for line in lines.get(from..).unwrap_or_default() {
@@ -45,7 +47,12 @@ impl Agent {
         }
     }
 
-    pub(super) fn commit(&mut self, message: &str, empty: bool, expected: Option<i32>) -> Flow {
+    pub(super) fn commit(
+        &mut self,
+        message: &str,
+        empty: bool,
+        expected: Option<i32>,
+    ) -> StepResult {
         self.command(program::git(["add", "-A"]), expected)?;
         let mut arguments = vec!["commit", "-q", "-m", message];
         if empty {
@@ -65,7 +72,7 @@ impl Agent {
     }
 
     /// Something in the background that shares the agent's process group.
-    pub(super) fn child(&mut self, line: &str) -> Flow {
+    pub(super) fn child(&mut self, line: &str) -> StepResult {
         let program = program::shell(line, &self.variables());
         let child = program.start_beside()?;
         self.events.write("child", &json!({"child": child.id()}));
@@ -74,7 +81,7 @@ impl Agent {
     }
 
     /// Something that leaves the agent behind.
-    pub(super) fn daemon(&mut self, line: &str, clear_env: bool) -> Flow {
+    pub(super) fn daemon(&mut self, line: &str, clear_env: bool) -> StepResult {
         let number = program::detach(line, &self.variables(), clear_env)?;
         self.events.write("daemon", &json!({"daemon": number}));
         Ok(())

@@ -1,12 +1,12 @@
 //! Steps that write and delete files.
 
-use super::super::agent::{Agent, Flow};
+use super::super::agent::{SimAgent, StepResult};
 use super::PIECE;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::time::Duration;
 
-impl Agent {
+impl SimAgent {
     pub(super) fn write(&self, file: &str, text: &str, append: bool) -> io::Result<()> {
         let path = self.folder.join(file);
         if let Some(folder) = path.parent() {
@@ -21,7 +21,7 @@ impl Agent {
         options.open(path)?.write_all(text.as_bytes())
     }
 
-    pub(super) fn fill_file(&mut self, file: &str, bytes: u64) -> Flow {
+    pub(super) fn fill_file(&mut self, file: &str, bytes: u64) -> StepResult {
         self.write(file, "", false)?;
         let path = self.folder.join(file);
         let mut opened = OpenOptions::new().append(true).open(path)?;

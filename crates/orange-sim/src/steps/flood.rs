@@ -1,6 +1,6 @@
 //! A lot of output: long, endless, no text at all, or full of escape sequences.
 
-use super::super::agent::{Agent, Flow};
+use super::super::agent::{SimAgent, StepResult};
 use super::super::script::{Flood, FloodKind, LineLength};
 use super::super::terminal::send;
 use super::PIECE;
@@ -17,8 +17,8 @@ const ESCAPES: &[u8] =
 /// Undoes what the escape sequences left.
 const CALM: &[u8] = b"\x1b[0m\x1b[?25h\x1b]0;\x07";
 
-impl Agent {
-    pub(super) fn flood(&mut self, flood: &Flood) -> Flow {
+impl SimAgent {
+    pub(super) fn flood(&mut self, flood: &Flood) -> StepResult {
         let mut done = 0;
         while done < flood.bytes.0 {
             let piece = piece(flood, done);
@@ -59,7 +59,7 @@ fn piece(flood: &Flood, from: u64) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::script::Size;
+    use super::super::super::script::ByteSize;
     use super::*;
     use std::num::NonZeroU32;
 
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_flood_has_its_size_and_its_lines() {
         let mut flood = Flood {
-            bytes: Size(200_001),
+            bytes: ByteSize(200_001),
             line: Some(LineLength(NonZeroU32::new(79))),
             kind: FloodKind::Text,
         };

@@ -154,10 +154,10 @@ fn time(column: usize, text: &str) -> rusqlite::Result<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orange_core::allow_rule::Request;
+    use orange_core::allow_rule::PermissionRequest;
 
     fn rule(command: &str) -> AllowRule {
-        let request = Request::Command {
+        let request = PermissionRequest::Command {
             command: command.to_owned(),
             folder: String::new(),
         };

@@ -209,7 +209,7 @@ fn put_decision(
     ];
     change(rows, sql, values)?;
     let id = rows.last_insert_rowid();
-    marks::mark(rows, task, marks::Kind::Decision, "", id)
+    marks::mark(rows, task, marks::MarkKind::Decision, "", id)
 }
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<GateDecision> {

@@ -16,7 +16,7 @@ pub(super) const MAX_BYTES: u64 = 256 * 1024;
 
 /// A line of feed.jsonl: a task that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Line {
+pub struct FeedLine {
     pub time: Timestamp,
     /// `project/name`, as the index calls it.
     pub folder: String,
@@ -28,14 +28,14 @@ pub struct Line {
 
 impl Store {
     /// Tells processes that watch this home of a change. Errors are ignored: readers look at everything now and then.
-    pub fn append_to_feed(&self, line: &Line) {
+    pub fn append_to_feed(&self, line: &FeedLine) {
         if let Err(error) = append(self.home(), line) {
             tracing::debug!(%error, "feed.jsonl was not written");
         }
     }
 }
 
-fn append(home: &Path, line: &Line) -> io::Result<()> {
+fn append(home: &Path, line: &FeedLine) -> io::Result<()> {
     /// A file that is put aside between open and write is rare; twice in a row is not worth a third attempt.
     const ATTEMPTS: usize = 2;
     let path = home.join(FEED);

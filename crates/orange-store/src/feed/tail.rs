@@ -1,6 +1,6 @@
 //! Reading the feed: the lines that were appended since the last look, across files that were put aside.
 
-use super::append::{Line, MAX_BYTES, open};
+use super::append::{FeedLine, MAX_BYTES, open};
 use super::{FEED, FEED_BEFORE};
 use crate::replace::same_file;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ const MOST_UNREAD: u64 = 4 * MAX_BYTES;
 
 /// What a look found.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct FeedNews {
     /// The tasks that changed, by their folders.
     pub(super) folders: BTreeSet<String>,
     /// There may be more that cannot be told from the file.
@@ -48,8 +48,8 @@ impl Tail {
     }
 
     /// Reads what is new.
-    pub(super) fn look(&mut self) -> News {
-        let mut news = News::default();
+    pub(super) fn look(&mut self) -> FeedNews {
+        let mut news = FeedNews::default();
         let is_current = self.is_at(&self.path);
         // After that question: all that was written before another file came is in the one that is open.
         self.read_on(&mut news);
@@ -78,7 +78,7 @@ impl Tail {
             .is_some_and(|(open, there)| same_file(&open, &there))
     }
 
-    fn read_on(&mut self, news: &mut News) {
+    fn read_on(&mut self, news: &mut FeedNews) {
         match self.unread() {
             Ok(Some(bytes)) => self.take_lines(&bytes, news),
             Ok(None) => {
@@ -108,7 +108,7 @@ impl Tail {
         Ok(Some(bytes))
     }
 
-    fn take_lines(&mut self, bytes: &[u8], news: &mut News) {
+    fn take_lines(&mut self, bytes: &[u8], news: &mut FeedNews) {
         self.rest.extend_from_slice(bytes);
         let end = self.rest.iter().rposition(|byte| *byte == b'\n');
         let end = end.map_or(0, |end| end + 1);
@@ -132,7 +132,7 @@ fn open_to_read(path: &Path) -> io::Result<File> {
 
 /// The task that a line is about. None for what Orange did not write.
 fn folder_in(line: &[u8]) -> Option<String> {
-    let line: Line = serde_json::from_slice(line).ok()?;
+    let line: FeedLine = serde_json::from_slice(line).ok()?;
     let folder = Path::new(&line.folder);
     let is_inside = folder
         .components()

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use super::append::MAX_BYTES;
-use super::tail::{News, Tail};
-use super::watches::Signals;
+use super::tail::{FeedNews, Tail};
+use super::watches::FileSignals;
 use super::*;
 use notify::event::{AccessKind, CreateKind, DataChange, Event, EventKind, MetadataKind};
 use notify::event::{ModifyKind, RemoveKind, RenameMode};
@@ -26,7 +26,7 @@ fn home() -> (TempDir, Store) {
 }
 
 fn append(store: &Store, folder: &str) {
-    store.append_to_feed(&Line {
+    store.append_to_feed(&FeedLine {
         time: Timestamp::now(),
         folder: folder.to_owned(),
         revision: 7,
@@ -43,7 +43,7 @@ fn make_task(store: &Store, folder: &str) -> PathBuf {
 
 /// Waits until a change is one of those that are meant, and gives all until then.
 #[track_caller]
-fn until(feed: &mut Feed, is_meant: impl Fn(&Change) -> bool) -> Vec<Change> {
+fn until(feed: &mut Feed, is_meant: impl Fn(&HomeChange) -> bool) -> Vec<HomeChange> {
     let mut changes = Vec::new();
     let deadline = Instant::now() + LONG;
     while !changes.last().is_some_and(&is_meant) {
@@ -54,15 +54,15 @@ fn until(feed: &mut Feed, is_meant: impl Fn(&Change) -> bool) -> Vec<Change> {
 }
 
 #[track_caller]
-fn until_task(feed: &mut Feed, folder: &str) -> Vec<Change> {
+fn until_task(feed: &mut Feed, folder: &str) -> Vec<HomeChange> {
     until(feed, |change| tells_of(change, folder))
 }
 
-fn tells_of(change: &Change, folder: &str) -> bool {
-    matches!(change, Change::Tasks(folders) if folders.iter().any(|told| told == folder))
+fn tells_of(change: &HomeChange, folder: &str) -> bool {
+    matches!(change, HomeChange::Tasks(folders) if folders.iter().any(|told| told == folder))
 }
 
-fn folders(news: &News) -> Vec<&str> {
+fn folders(news: &FeedNews) -> Vec<&str> {
     news.folders.iter().map(String::as_str).collect()
 }
 
@@ -98,7 +98,7 @@ fn a_reader_begins_at_the_end_and_hears_of_each_line_once() {
         (folders(&news), news.lost),
         (vec!["shop/1", "shop/2"], false)
     );
-    assert_eq!(tail.look(), News::default());
+    assert_eq!(tail.look(), FeedNews::default());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_line_that_is_half_there_is_waited_for() {
     let path = store.home().join(FEED);
     let text = fs::read(&path).unwrap();
     fs::write(&path, &text[..20]).unwrap();
-    assert_eq!(tail.look(), News::default());
+    assert_eq!(tail.look(), FeedNews::default());
     fs::write(&path, &text).unwrap();
     assert_eq!(folders(&tail.look()), ["shop/1"]);
 }
@@ -167,7 +167,7 @@ fn a_reader_that_was_too_slow_knows_it() {
     append(&store, "shop/last");
     let news = tail.look();
     assert!(news.lost && news.folders.contains("shop/last"));
-    assert_eq!(tail.look(), News::default());
+    assert_eq!(tail.look(), FeedNews::default());
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn damage_is_noticed_and_harms_nobody() {
         append(&store, "shop/2");
         let news = tail.look();
         assert_eq!(folders(&news), ["shop/2"], "{number}");
-        assert_eq!(tail.look(), News::default(), "{number}");
+        assert_eq!(tail.look(), FeedNews::default(), "{number}");
     }
 }
 
@@ -255,11 +255,11 @@ fn something_else_in_its_place_is_left_alone() {
     let mut tail = tail(&store);
     fs::create_dir(&path).unwrap();
     append(&store, "shop/1");
-    assert_eq!(tail.look(), News::default());
+    assert_eq!(tail.look(), FeedNews::default());
     fs::remove_dir(&path).unwrap();
     std::os::unix::fs::symlink(store.home().join("elsewhere"), &path).unwrap();
     append(&store, "shop/2");
-    assert_eq!(tail.look(), News::default());
+    assert_eq!(tail.look(), FeedNews::default());
     assert!(!store.home().join("elsewhere").exists());
     fs::remove_file(&path).unwrap();
     append(&store, "shop/3");
@@ -271,7 +271,7 @@ fn a_change_is_told_to_whoever_waits() {
     let (_root, store) = home();
     let mut feed = Feed::open(&store);
     assert!(!feed.is_polling());
-    assert_eq!(feed.next(Duration::ZERO), Change::Nothing);
+    assert_eq!(feed.next(Duration::ZERO), HomeChange::Nothing);
     append(&store, "shop/1");
     assert_eq!(until_task(&mut feed, "shop/1").len(), 1);
 }
@@ -285,7 +285,7 @@ fn a_change_is_told_where_files_are_not_watched() {
     append(&store, "shop/1");
     assert_eq!(until_task(&mut feed, "shop/1").len(), 1);
     feed.rescan_at = Instant::now();
-    assert_eq!(feed.next(LONG), Change::Rescan);
+    assert_eq!(feed.next(LONG), HomeChange::Rescan);
     assert!(!feed.is_polling(), "tried again");
 }
 
@@ -332,11 +332,11 @@ fn news_of_runs_is_told() {
     let mut feed = Feed::open(&store);
     let run = store.home().join("runs/one");
     fs::create_dir_all(&run).unwrap();
-    until(&mut feed, |change| *change == Change::Runs);
+    until(&mut feed, |change| *change == HomeChange::Runs);
     fs::write(run.join("signals.jsonl"), "{}\n").unwrap();
-    until(&mut feed, |change| *change == Change::Runs);
+    until(&mut feed, |change| *change == HomeChange::Runs);
     fs::write(run.join("ended.json"), "{}").unwrap();
-    until(&mut feed, |change| *change == Change::Runs);
+    until(&mut feed, |change| *change == HomeChange::Runs);
 }
 
 #[test]
@@ -348,7 +348,9 @@ fn tasks_and_runs_at_once_are_both_told() {
     append(&store, "shop/1");
     fs::write(run.join("ended.json"), "{}").unwrap();
     let mut told = Vec::new();
-    while !(told.contains(&Change::Runs) && told.iter().any(|change| tells_of(change, "shop/1"))) {
+    while !(told.contains(&HomeChange::Runs)
+        && told.iter().any(|change| tells_of(change, "shop/1")))
+    {
         told.push(feed.next(LONG));
     }
 }
@@ -359,9 +361,9 @@ fn lost_lines_and_changed_projects_mean_a_rescan() {
     append(&store, "shop/1");
     let mut feed = Feed::open(&store);
     fs::remove_file(store.home().join(FEED)).unwrap();
-    until(&mut feed, |change| *change == Change::Rescan);
+    until(&mut feed, |change| *change == HomeChange::Rescan);
     fs::write(store.home().join("projects.json"), "{}").unwrap();
-    until(&mut feed, |change| *change == Change::Rescan);
+    until(&mut feed, |change| *change == HomeChange::Rescan);
 }
 
 #[test]
@@ -371,9 +373,9 @@ fn a_rescan_comes_now_and_then() {
     assert!(feed.rescan_at > Instant::now());
     append(&store, "shop/1");
     feed.rescan_at = Instant::now();
-    assert_eq!(feed.next(LONG), Change::Rescan);
+    assert_eq!(feed.next(LONG), HomeChange::Rescan);
     assert_eq!(until_task(&mut feed, "shop/1").len(), 1);
-    assert_eq!(feed.next(Duration::ZERO), Change::Nothing);
+    assert_eq!(feed.next(Duration::ZERO), HomeChange::Nothing);
 }
 
 #[test]
@@ -382,23 +384,23 @@ fn a_home_may_appear_later_and_go_and_come_again() {
     fs::remove_dir_all(store.home()).unwrap();
     let mut feed = Feed::open(&store);
     assert!(feed.is_polling());
-    assert_eq!(feed.next(Duration::ZERO), Change::Nothing);
+    assert_eq!(feed.next(Duration::ZERO), HomeChange::Nothing);
     for turn in 0..2 {
         store.ensure_home().unwrap();
-        until(&mut feed, |change| *change == Change::Rescan);
+        until(&mut feed, |change| *change == HomeChange::Rescan);
         assert!(!feed.is_polling());
         let folder = format!("shop/{turn}");
         append(&store, &folder);
         until_task(&mut feed, &folder);
         let elsewhere = root.path().join(format!("elsewhere-{turn}"));
         fs::rename(store.home(), elsewhere).unwrap();
-        until(&mut feed, |change| *change == Change::Rescan);
+        until(&mut feed, |change| *change == HomeChange::Rescan);
         assert!(feed.is_polling());
     }
 }
 
-fn signals(kind: EventKind, path: &str) -> Option<Signals> {
-    let mut signals = Signals::default();
+fn signals(kind: EventKind, path: &str) -> Option<FileSignals> {
+    let mut signals = FileSignals::default();
     let event = Event::new(kind).add_path(Path::new("/home").join(path));
     let tells = signals.add(Path::new("/home"), Ok(event));
     tells.then_some(signals)

@@ -1,4 +1,4 @@
-//! What the system reports of files in a home: a thread of `notify` sorts its events into [`Signals`], which a reader takes
+//! What the system reports of files in a home: a thread of `notify` sorts its events into [`FileSignals`], which a reader takes
 //! once they have come to rest.
 
 use super::FEED;
@@ -21,7 +21,7 @@ const TASK_FILES: [&str; 2] = ["TASK.md", "history.jsonl"];
 
 /// What happened to files since the last look.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Signals {
+pub(super) struct FileSignals {
     /// feed.jsonl was written, made or moved.
     pub(super) feed: bool,
     /// Something in the folder of a run.
@@ -40,15 +40,15 @@ pub(super) struct Signals {
 
 /// Signals that wait for their reader.
 #[derive(Default)]
-struct Waiting {
-    signals: Signals,
+struct WaitingSignals {
+    signals: FileSignals,
     /// When the first and the last of them came.
     came: Option<(Instant, Instant)>,
 }
 
 #[derive(Default)]
 struct Inbox {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingSignals>,
     arrived: Condvar,
 }
 
@@ -94,7 +94,7 @@ impl Watches {
     }
 
     /// Waits until there are signals that have come to rest, or until the time is over.
-    pub(super) fn wait(&self, until: Instant) -> Signals {
+    pub(super) fn wait(&self, until: Instant) -> FileSignals {
         let mut waiting = self.inbox.lock();
         loop {
             let now = Instant::now();
@@ -103,7 +103,7 @@ impl Watches {
                 return std::mem::take(&mut *waiting).signals;
             }
             if until <= now {
-                return Signals::default();
+                return FileSignals::default();
             }
             let wake = rest.map_or(until, |rest| rest.min(until));
             let woken = self.inbox.arrived.wait_timeout(waiting, wake - now);
@@ -112,7 +112,7 @@ impl Watches {
     }
 
     /// Makes the watches follow what happened to watched folders.
-    pub(super) fn follow(&mut self, signals: &mut Signals, wanted: &BTreeSet<String>) {
+    pub(super) fn follow(&mut self, signals: &mut FileSignals, wanted: &BTreeSet<String>) {
         if signals.runs_made {
             self.watch_runs();
         }
@@ -169,7 +169,7 @@ impl Watches {
     }
 }
 
-impl Waiting {
+impl WaitingSignals {
     /// When these signals are to be handed on; None if there are none.
     fn rest(&self) -> Option<Instant> {
         let (first, last) = self.came?;
@@ -178,7 +178,7 @@ impl Waiting {
 }
 
 impl Inbox {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, WaitingSignals> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,7 +197,7 @@ impl Inbox {
     }
 }
 
-impl Signals {
+impl FileSignals {
     /// Adds what an event says; false if that is nothing.
     pub(super) fn add(&mut self, home: &Path, event: notify::Result<Event>) -> bool {
         let event = match event {

@@ -14,18 +14,18 @@ const MOST_IDLE: usize = 8;
 /// Connections to one database, which may be replaced by another one.
 pub(super) struct Connections {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
 }
 
-struct State {
-    database: Database,
+struct ConnectionState {
+    database: IndexDatabase,
     /// How often the database was replaced: connections to an earlier one are not used again.
     generation: u32,
     idle: Vec<Connection>,
 }
 
 /// What the connections lead to.
-pub(super) enum Database {
+pub(super) enum IndexDatabase {
     File,
     /// A database in memory lives as long as one connection to it does.
     Memory {
@@ -36,7 +36,7 @@ pub(super) enum Database {
 
 /// A database, a first connection to it, and whether its tables are still empty.
 pub(super) struct Opened {
-    pub(super) database: Database,
+    pub(super) database: IndexDatabase,
     pub(super) connection: Connection,
     pub(super) empty: bool,
 }
@@ -45,7 +45,7 @@ impl Connections {
     /// Opens the database, whatever state it is in. Returns whether its tables are empty too.
     pub(super) fn open(path: PathBuf) -> Result<(Connections, bool)> {
         let opened = open_anyhow(&path)?;
-        let state = State {
+        let state = ConnectionState {
             database: opened.database,
             generation: 0,
             idle: vec![opened.connection],
@@ -83,25 +83,25 @@ impl Connections {
         let mut state = self.state();
         let connection = match (state.idle.pop(), &state.database) {
             (Some(connection), _) => connection,
-            (None, Database::File) => open_file(&self.path)?.connection,
-            (None, Database::Memory { name, .. }) => connect_to_memory(name)?,
+            (None, IndexDatabase::File) => open_file(&self.path)?.connection,
+            (None, IndexDatabase::Memory { name, .. }) => connect_to_memory(name)?,
         };
         Ok((state.generation, connection))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A new database in memory, with a connection to it.
-pub(super) fn new_in_memory() -> rusqlite::Result<(Database, Connection)> {
+pub(super) fn new_in_memory() -> rusqlite::Result<(IndexDatabase, Connection)> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("file:orange-index-{number}?mode=memory&cache=shared");
     let connection = connect_to_memory(&name)?;
     let keeper = connect_to_memory(&name)?;
-    let database = Database::Memory {
+    let database = IndexDatabase::Memory {
         name,
         _keeper: keeper,
     };

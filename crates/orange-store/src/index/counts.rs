@@ -2,8 +2,8 @@
 //! must not look at every task.
 
 use super::query::is_over;
-use super::rows::Row;
-use super::{Entry, Index, answers};
+use super::rows::IndexRow;
+use super::{Index, IndexEntry, answers};
 use orange_core::task::Status;
 use orange_core::workflow::{WaitsFor, info_for};
 use orange_sys::error::Result;
@@ -18,11 +18,11 @@ pub const DAMAGED: &str = "damaged";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// By status, or [`QUEUED`] or [`DAMAGED`]; then how many of these need a person.
-    pub kinds: BTreeMap<String, Count>,
+    pub kinds: BTreeMap<String, TaskCount>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Count {
+pub struct TaskCount {
     pub tasks: usize,
     pub need_me: usize,
 }
@@ -35,7 +35,7 @@ pub struct Attended {
     pub status: String,
 }
 
-pub(super) fn counts_as(entry: &Entry) -> &str {
+pub(super) fn counts_as(entry: &IndexEntry) -> &str {
     let status = entry.task.status;
     if entry.damaged.is_some() {
         DAMAGED
@@ -47,7 +47,7 @@ pub(super) fn counts_as(entry: &Entry) -> &str {
 }
 
 /// As far as the task itself tells.
-pub(super) fn needs_me(entry: &Entry) -> bool {
+pub(super) fn needs_me(entry: &IndexEntry) -> bool {
     let task = &entry.task;
     let open = !task.status.is_terminal();
     let waits = || info_for(task.status, task.blocked_reason).waits_for == WaitsFor::Person;
@@ -83,7 +83,7 @@ impl Tally {
 pub(super) fn note_cancelled(
     transaction: &Transaction<'_>,
     number: i64,
-    row: &Row,
+    row: &IndexRow,
 ) -> rusqlite::Result<()> {
     // Preparing a question costs more than asking it, and most tasks wait for none.
     if row.has_blockers() {

@@ -2,7 +2,7 @@
 //! its time for every column of every row and reads whole pages, and a list needs this of every task.
 
 use super::counts::needs_me;
-use super::{Entry, Stamp};
+use super::{IndexEntry, Stamp};
 use orange_core::id::{Key, Prefix};
 use orange_core::usage::Spending;
 use orange_core::verification::CheckState;
@@ -10,7 +10,7 @@ use orange_core::workflow::BlockedReason;
 
 /// What a list reads of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct PackedLine<'a> {
     /// None: there was nothing to read.
     pub(super) stamp: Option<Stamp>,
     pub(super) indexed_at: i64,
@@ -54,7 +54,7 @@ const NUMBERS: usize = 9;
 const TEXTS: usize = 19;
 
 /// Numbers, the lengths of the texts, and the texts end to end.
-pub(super) fn write(entry: &Entry) -> Vec<u8> {
+pub(super) fn write(entry: &IndexEntry) -> Vec<u8> {
     let (task, noted) = (&entry.task, &entry.noted);
     let check = noted.check.as_ref();
     let spending = (noted.spending != Spending::default())
@@ -104,7 +104,7 @@ pub(super) fn write(entry: &Entry) -> Vec<u8> {
 }
 
 /// None: this program did not write it.
-pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
+pub(super) fn read(bytes: &[u8]) -> Option<PackedLine<'_>> {
     let (head, texts) = bytes.split_at_checked((NUMBERS + TEXTS) * 8)?;
     let texts = std::str::from_utf8(texts).ok()?;
     let mut numbers = head
@@ -149,7 +149,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<Line<'_>> {
         None => None,
     };
     let phase = optional()?;
-    Some(Line {
+    Some(PackedLine {
         stamp: (size != NONE).then_some(Stamp { mtime, size, inode }),
         indexed_at,
         key,
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_nothing_shorter() {
-        let mut entry = Entry {
+        let mut entry = IndexEntry {
             folder: "shop/abc".into(),
             task: Task {
                 id: "abc".into(),

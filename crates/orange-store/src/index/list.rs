@@ -1,8 +1,8 @@
 //! `task list`: which rows, in which order, and the columns of each.
 
-use super::line::Line;
+use super::line::PackedLine;
 use super::query::{is_over, prefix_at};
-use super::refresh::{Known, each_line};
+use super::refresh::{KnownRows, each_line};
 use super::rows::{NOT_OVER, unpacked};
 use super::{DiffStat, Index, answers, counts, open_as_it_is};
 use crate::Store;
@@ -12,7 +12,7 @@ use orange_core::machine::Linked;
 use orange_core::task::{Priority, Status};
 use orange_core::usage::{Spending, Usage};
 use orange_core::verification::LastCheck;
-use orange_core::workflow::{BlockedReason, Kind, StatusInfo, info_for};
+use orange_core::workflow::{BlockedReason, StatusInfo, StatusKind, info_for};
 use orange_sys::error::Result;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Serialize, Serializer};
@@ -21,7 +21,7 @@ use std::fmt;
 
 /// A line of `task list`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedTask {
     /// The index's own number of the task.
     number: i64,
     pub folder: String,
@@ -50,7 +50,7 @@ pub struct Listed {
     /// How much its branch changes; none unless asked for, and none where that is not known.
     pub diff: Option<Box<DiffStat>>,
     /// References that are not over, with their status.
-    pub waits_for: Vec<WaitsFor>,
+    pub waits_for: Vec<AwaitedTask>,
     /// Why it is blocked.
     pub reason: Option<BlockedReason>,
     /// The phase of its plan that it is in.
@@ -72,14 +72,14 @@ pub struct PhaseProgress {
 
 /// A task that another one waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitsFor {
+pub struct AwaitedTask {
     /// As the waiting task names it.
     pub reference: String,
     /// None: there is no such task.
     pub status: Option<Status>,
 }
 
-impl fmt::Display for WaitsFor {
+impl fmt::Display for AwaitedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.status {
             Some(status) => write!(f, "{} ({status})", self.reference),
@@ -88,13 +88,13 @@ impl fmt::Display for WaitsFor {
     }
 }
 
-impl Serialize for WaitsFor {
+impl Serialize for AwaitedTask {
     fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
         out.collect_str(self)
     }
 }
 
-impl Listed {
+impl ListedTask {
     pub fn name(&self) -> TaskName {
         TaskName::new(&self.project, self.key, &self.id)
     }
@@ -117,14 +117,15 @@ impl Listed {
     }
 
     fn is_waiting(&self) -> bool {
-        self.info().is_some_and(|info| info.kind == Kind::Waiting)
+        self.info()
+            .is_some_and(|info| info.kind == StatusKind::Waiting)
     }
 }
 
 /// What is listed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
-    pub rows: Vec<Listed>,
+    pub rows: Vec<ListedTask>,
     /// Terminal tasks that are left out only because they have been over for long.
     pub older: usize,
     /// Those that the limit leaves out.
@@ -133,7 +134,7 @@ pub struct Listing {
 
 /// Which tasks to list. Empty lists mean: all.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct TaskFilter {
     pub projects: Vec<String>,
     pub statuses: Vec<String>,
     pub queues: Vec<String>,
@@ -154,15 +155,15 @@ pub struct Filter {
     /// Nothing but those: the search says what is not wanted.
     pub only_found: bool,
     pub limit: Option<usize>,
-    /// Fill in [`Listed::fields`].
+    /// Fill in [`ListedTask::fields`].
     pub with_fields: bool,
-    /// Fill in [`Listed::diff`] of active tasks.
+    /// Fill in [`ListedTask::diff`] of active tasks.
     pub with_diff: bool,
 }
 
 /// What a list is made of, read in one transaction: the numbers of tasks change when they are written.
 struct Selected {
-    rows: Vec<Listed>,
+    rows: Vec<ListedTask>,
     older: usize,
     /// For every task with blockers that are not over, by its number: those blockers.
     waiting: HashMap<i64, Vec<Blocker>>,
@@ -177,18 +178,18 @@ struct Blocker {
 }
 
 /// What the index does not know by itself and a list has to.
-pub struct Outside<'a> {
+pub struct ListFacts<'a> {
     /// The status of a task that is over and in the trash.
     pub deleted: &'a dyn Fn(&str, u32) -> Option<Status>,
     /// Whether the agent that a task waits for is gone.
-    pub is_left: &'a dyn Fn(&Listed) -> bool,
+    pub is_left: &'a dyn Fn(&ListedTask) -> bool,
     /// What is to be said of tasks whose workspaces were deleted, by their ids.
     pub lost: &'a BTreeMap<String, String>,
 }
 
 impl Index {
     /// The tasks a filter lets through, in the order a person wants to see them.
-    pub fn list(&self, filter: &Filter, outside: &Outside<'_>) -> Result<Listing> {
+    pub fn list(&self, filter: &TaskFilter, outside: &ListFacts<'_>) -> Result<Listing> {
         let list =
             |connection: &Connection| known_list(connection, filter, filter.since(), outside);
         let (_, listing) = self.ask(list)?;
@@ -199,8 +200,8 @@ impl Index {
     /// made during that look, and once more should it find something.
     pub fn fresh_list<T>(
         &self,
-        filter: &Filter,
-        outside: &Outside<'_>,
+        filter: &TaskFilter,
+        outside: &ListFacts<'_>,
         show: impl Fn(Listing) -> T,
     ) -> Result<T> {
         if self.is_fresh() {
@@ -215,10 +216,10 @@ impl Index {
 
 static NONE_LOST: BTreeMap<String, String> = BTreeMap::new();
 
-impl Outside<'static> {
+impl ListFacts<'static> {
     /// Nothing is known but what the index knows.
-    pub fn nothing() -> Outside<'static> {
-        Outside {
+    pub fn nothing() -> ListFacts<'static> {
+        ListFacts {
             deleted: &|_, _| None,
             is_left: &|_| false,
             lost: &NONE_LOST,
@@ -228,14 +229,14 @@ impl Outside<'static> {
 
 /// The tasks as index.db has them, without a look at the disk: nothing is written, repaired or waited for, and
 /// where it cannot be read there are none.
-pub fn as_it_is(store: &Store, filter: &Filter) -> Vec<Listed> {
+pub fn as_it_is(store: &Store, filter: &TaskFilter) -> Vec<ListedTask> {
     let listing = open_as_it_is(store).and_then(|connection| {
-        known_list(&connection, filter, filter.since(), &Outside::nothing()).ok()
+        known_list(&connection, filter, filter.since(), &ListFacts::nothing()).ok()
     });
     listing.map(|(_, listing)| listing.rows).unwrap_or_default()
 }
 
-impl Filter {
+impl TaskFilter {
     /// Of tasks that are over only those matter that changed since then. None: each of them does, because it is listed, or
     /// counted by more than its project.
     fn since(&self) -> Option<i64> {
@@ -258,13 +259,13 @@ impl Filter {
 /// filter lets through. In one go: the disk is looked at meanwhile.
 fn known_list(
     connection: &Connection,
-    filter: &Filter,
+    filter: &TaskFilter,
     since: Option<i64>,
-    outside: &Outside<'_>,
-) -> rusqlite::Result<(Known, Listing)> {
+    outside: &ListFacts<'_>,
+) -> rusqlite::Result<(KnownRows, Listing)> {
     let transaction = connection.unchecked_transaction()?;
-    let (mut known, mut rows, mut older) = (Known::default(), Vec::new(), 0);
-    let filter = Filter {
+    let (mut known, mut rows, mut older) = (KnownRows::default(), Vec::new(), 0);
+    let filter = TaskFilter {
         search: filter.search.as_ref().map(|text| text.to_lowercase()),
         ..filter.clone()
     };
@@ -279,7 +280,7 @@ fn known_list(
         }
     })?;
     if since.is_some() && filter.statuses.is_empty() && !filter.ready && !filter.needs_me {
-        let over = |row: &&Listed| row.damaged.is_none() && is_over(&row.status);
+        let over = |row: &&ListedTask| row.damaged.is_none() && is_over(&row.status);
         older = counts::over(&transaction, &filter.projects)?
             .saturating_sub(rows.iter().filter(over).count());
     }
@@ -308,7 +309,7 @@ fn torn() -> rusqlite::Error {
 }
 
 impl Selected {
-    fn arranged(mut self, filter: &Filter, outside: &Outside<'_>) -> Listing {
+    fn arranged(mut self, filter: &TaskFilter, outside: &ListFacts<'_>) -> Listing {
         let mut rows = std::mem::take(&mut self.rows);
         for row in &mut rows {
             self.note(row, outside);
@@ -338,7 +339,7 @@ impl Selected {
     }
 
     /// What is to be said of a task because of others.
-    fn note(&self, row: &mut Listed, outside: &Outside<'_>) {
+    fn note(&self, row: &mut ListedTask, outside: &ListFacts<'_>) {
         if row.is_waiting()
             && let Some(open) = self.waiting.get(&row.number)
         {
@@ -379,11 +380,11 @@ impl Blocker {
     }
 }
 
-fn sort(rows: &mut [Listed]) {
+fn sort(rows: &mut [ListedTask]) {
     let projects: BTreeSet<&String> = rows.iter().map(|row| &row.project).collect();
     let projects: Vec<String> = projects.into_iter().cloned().collect();
     // One number, because thousands of comparisons are made with it.
-    let rank = |row: &Listed| {
+    let rank = |row: &ListedTask| {
         let project = projects.partition_point(|name| *name < row.project) as u64;
         let key = row.key.map_or(u32::MAX, |key| key.number);
         u64::from(!row.needs_me) << 63
@@ -394,16 +395,17 @@ fn sort(rows: &mut [Listed]) {
     };
     rows.sort_by_cached_key(rank);
     // Without a key, or with that of another: copied folders.
-    let alike = |one: &Listed, next: &Listed| one.key == next.key && rank(one) == rank(next);
+    let alike =
+        |one: &ListedTask, next: &ListedTask| one.key == next.key && rank(one) == rank(next);
     for run in rows.chunk_by_mut(alike) {
         run.sort_by(|one, other| (&one.id, &one.folder).cmp(&(&other.id, &other.folder)));
     }
 }
 
-fn note_blockers(row: &mut Listed, open: &[Linked]) {
+fn note_blockers(row: &mut ListedTask, open: &[Linked]) {
     row.waits_for = open
         .iter()
-        .map(|link| WaitsFor {
+        .map(|link| AwaitedTask {
             reference: link.reference.clone(),
             status: link.status,
         })
@@ -435,7 +437,7 @@ pub(super) const OPEN_BLOCKERS: &str =
 /// Of the tasks in a list, or of all where that is quicker.
 fn open_blockers(
     connection: &Connection,
-    rows: &[Listed],
+    rows: &[ListedTask],
 ) -> rusqlite::Result<HashMap<i64, Vec<Blocker>>> {
     const FEW: usize = 500;
     let mut waiting: HashMap<i64, Vec<Blocker>> = HashMap::new();
@@ -467,13 +469,13 @@ fn open_blockers(
 }
 
 /// What needs a person comes first, what is over last; a word that is no status comes after these.
-fn attention_order(row: &Listed) -> u64 {
+fn attention_order(row: &ListedTask) -> u64 {
     row.info()
         .map_or(u64::from(u8::MAX), |info| info.rank.into())
 }
 
 /// Would it be listed if it were not over, or not for so long? Who names a status wants all tasks that have it.
-fn is_older(filter: &Filter, line: &Line<'_>) -> bool {
+fn is_older(filter: &TaskFilter, line: &PackedLine<'_>) -> bool {
     let recent = || (filter.over_since).is_some_and(|since| line.updated_second >= since);
     !filter.all
         && filter.statuses.is_empty()
@@ -483,7 +485,7 @@ fn is_older(filter: &Filter, line: &Line<'_>) -> bool {
 }
 
 /// The filter's search is in lower case.
-fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
+fn keeps(filter: &TaskFilter, line: &PackedLine<'_>) -> bool {
     let among = |wanted: &[String], value: &str| {
         wanted.is_empty() || wanted.iter().any(|word| word == value)
     };
@@ -502,15 +504,15 @@ fn keeps(filter: &Filter, line: &Line<'_>) -> bool {
 }
 
 /// Parts of words count as well.
-fn says(line: &Line<'_>, wanted: &str) -> bool {
+fn says(line: &PackedLine<'_>, wanted: &str) -> bool {
     let key = line.key.map(|key| key.to_string()).unwrap_or_default();
     [line.summary, line.branch, line.id, line.tags, &key]
         .iter()
         .any(|text| text.to_lowercase().contains(wanted))
 }
 
-fn listed(number: i64, line: &Line<'_>) -> Listed {
-    Listed {
+fn listed(number: i64, line: &PackedLine<'_>) -> ListedTask {
+    ListedTask {
         number,
         folder: line.folder.to_owned(),
         id: line.id.to_owned(),

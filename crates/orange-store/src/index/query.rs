@@ -9,7 +9,7 @@ use rusqlite::{Row, ToSql, params};
 
 /// Enough of a task to name it and find its folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundTask {
     pub folder: String,
     pub id: String,
     pub project: String,
@@ -19,7 +19,7 @@ pub struct Found {
     pub summary: String,
 }
 
-impl Found {
+impl FoundTask {
     pub fn name(&self) -> TaskName {
         TaskName::new(&self.project, self.key, &self.id)
     }
@@ -48,8 +48,8 @@ const FOUND: &str =
     "tasks.folder, tasks.id, tasks.project, tasks.key_number, tasks.key_prefix, tasks.branch,
      tasks.status, tasks.summary";
 
-fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
-    Ok(Found {
+fn found(row: &Row<'_>) -> rusqlite::Result<FoundTask> {
+    Ok(FoundTask {
         folder: row.get(0)?,
         id: row.get(1)?,
         project: row.get(2)?,
@@ -76,12 +76,12 @@ pub(super) fn prefix_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option
 }
 
 impl Index {
-    pub fn by_number(&self, project: &str, number: u32) -> Result<Option<Found>> {
+    pub fn by_number(&self, project: &str, number: u32) -> Result<Option<FoundTask>> {
         Ok(self.all_by_number(project, number)?.into_iter().next())
     }
 
     /// A copied folder claims the key of the original: then there is more than one.
-    pub fn all_by_number(&self, project: &str, number: u32) -> Result<Vec<Found>> {
+    pub fn all_by_number(&self, project: &str, number: u32) -> Result<Vec<FoundTask>> {
         self.many(
             "tasks WHERE project = ?1 AND key_number = ?2 ORDER BY folder",
             params![project, number],
@@ -89,7 +89,7 @@ impl Index {
     }
 
     /// Tasks of any project with that number, whatever their prefix.
-    pub fn by_number_anywhere(&self, number: u32) -> Result<Vec<Found>> {
+    pub fn by_number_anywhere(&self, number: u32) -> Result<Vec<FoundTask>> {
         let mut found = Vec::new();
         for project in self.project_names()? {
             found.extend(self.all_by_number(&project, number)?);
@@ -105,7 +105,7 @@ impl Index {
     }
 
     /// Tasks whose id begins so; an exact match stands alone.
-    pub fn by_id_prefix(&self, prefix: &str) -> Result<Vec<Found>> {
+    pub fn by_id_prefix(&self, prefix: &str) -> Result<Vec<FoundTask>> {
         let mut rows = self.many(
             "tasks WHERE id >= ?1 AND id < ?2 ORDER BY id, folder LIMIT 20",
             params![prefix, format!("{prefix}\u{10FFFF}")],
@@ -117,7 +117,7 @@ impl Index {
     }
 
     /// Every task of that branch, live ones first.
-    pub fn by_branch(&self, project: &str, branch: &str) -> Result<Vec<Found>> {
+    pub fn by_branch(&self, project: &str, branch: &str) -> Result<Vec<FoundTask>> {
         let mut rows = self.many(
             "tasks WHERE project = ?1 AND branch = ?2 ORDER BY folder",
             params![project, branch],
@@ -127,7 +127,7 @@ impl Index {
     }
 
     /// The live tasks that claim a slot: one, unless something went wrong.
-    pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Vec<Found>> {
+    pub fn by_workspace(&self, project: &str, workspace: &str) -> Result<Vec<FoundTask>> {
         let mut rows = self.many(
             "tasks WHERE project = ?1 AND workspace = ?2 ORDER BY folder",
             params![project, workspace],
@@ -137,7 +137,7 @@ impl Index {
     }
 
     /// Tasks that hold a slot of the project.
-    pub fn slot_holders(&self, project: &str) -> Result<Vec<Found>> {
+    pub fn slot_holders(&self, project: &str) -> Result<Vec<FoundTask>> {
         let mut rows = self.many(
             "tasks INDEXED BY idx_tasks_workspace
                  WHERE project = ?1 AND workspace IS NOT NULL ORDER BY key_number, folder",
@@ -147,7 +147,7 @@ impl Index {
         Ok(rows)
     }
 
-    pub fn children_of(&self, project: &str, number: u32) -> Result<Vec<Found>> {
+    pub fn children_of(&self, project: &str, number: u32) -> Result<Vec<FoundTask>> {
         self.many(
             "tasks WHERE parent_project = ?1 AND parent_key = ?2
                  ORDER BY key_number, folder",
@@ -156,7 +156,7 @@ impl Index {
     }
 
     /// Tasks that have this one among their `blocked_by`.
-    pub fn waiting_for(&self, project: &str, number: u32) -> Result<Vec<Found>> {
+    pub fn waiting_for(&self, project: &str, number: u32) -> Result<Vec<FoundTask>> {
         self.many(
             "links JOIN tasks ON tasks.number = links.task
                  WHERE kind = 'blocked_by' AND target_project = ?1 AND target_key = ?2
@@ -166,7 +166,7 @@ impl Index {
     }
 
     /// Tasks of which the text names this one. Only the whole key is a name: many words look like one, such as UTF-8.
-    pub fn mentioning(&self, project: &str, key: Key) -> Result<Vec<Found>> {
+    pub fn mentioning(&self, project: &str, key: Key) -> Result<Vec<FoundTask>> {
         self.many(
             "links JOIN tasks ON tasks.number = links.task
                  WHERE kind = 'mentions' AND target_project = ?1 AND target_key = ?2 AND target_prefix = ?3
@@ -201,12 +201,12 @@ impl Index {
     }
 
     /// The tasks that somebody is most likely to speak of; not all, where there are thousands.
-    pub fn newest(&self) -> Result<Vec<Found>> {
+    pub fn newest(&self) -> Result<Vec<FoundTask>> {
         self.many("tasks ORDER BY updated_at DESC LIMIT 1000", params![])
     }
 
     /// Tasks without a key, oldest first.
-    pub fn keyless(&self, project: &str) -> Result<Vec<Found>> {
+    pub fn keyless(&self, project: &str) -> Result<Vec<FoundTask>> {
         self.many(
             "tasks WHERE project = ?1 AND key_number IS NULL
                  ORDER BY created_at, id",
@@ -242,7 +242,7 @@ impl Index {
     }
 
     /// The tasks of which SQL goes on so after FROM.
-    fn many(&self, from: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Found>> {
+    fn many(&self, from: &str, parameters: &[&dyn ToSql]) -> Result<Vec<FoundTask>> {
         let sql = format!("SELECT {FOUND} FROM {from}");
         self.ask(|connection| answers(connection, &sql, parameters, found))
     }

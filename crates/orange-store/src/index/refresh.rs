@@ -1,9 +1,9 @@
 //! Bringing the index up to date: look at every TASK.md's (mtime, size, inode), re-read what changed. A list looks only at
 //! tasks that are not over, as long as no folder came or went.
 
-use super::line::{self, Line};
-use super::rows::{Row, try_store};
-use super::{Entry, Index, Stamp, answers, counts};
+use super::line::{self, PackedLine};
+use super::rows::{IndexRow, try_store};
+use super::{Index, IndexEntry, Stamp, answers, counts};
 use crate::locks::{self, Rank};
 use crate::{Surveyor, nanoseconds};
 use orange_core::Timestamp;
@@ -25,7 +25,7 @@ const CLOCK_TICK: i64 = 20_000_000;
 const WORTH_A_THREAD: usize = 256;
 
 /// A folder that looks like a task, and its TASK.md as stat sees it.
-struct Seen {
+struct SeenFolder {
     /// `project/name`.
     folder: String,
     stamp: Option<Stamp>,
@@ -33,7 +33,7 @@ struct Seen {
 
 /// What the index says of all folders. Their names stand end to end: thousands of them need no memory of their own.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownRows {
     names: String,
     rows: Vec<KnownRow>,
     /// Every line could be read.
@@ -42,7 +42,7 @@ pub(super) struct Known {
 
 /// What is on the disk.
 struct Survey {
-    tasks: Vec<Seen>,
+    tasks: Vec<SeenFolder>,
     /// The folders that are no tasks, and when something in them came or went.
     folders: Vec<(String, i64)>,
 }
@@ -55,8 +55,8 @@ struct KnownRow {
     indexed_at: i64,
 }
 
-impl Known {
-    pub(super) fn push(&mut self, line: &Line<'_>) {
+impl KnownRows {
+    pub(super) fn push(&mut self, line: &PackedLine<'_>) {
         self.names.push_str(line.folder);
         self.rows.push(KnownRow {
             end: self.names.len(),
@@ -91,7 +91,7 @@ pub(super) fn is_settled(stamp: Stamp, read_at: i64) -> bool {
 pub(super) fn each_line(
     connection: &Connection,
     since: Option<i64>,
-    mut look: impl FnMut(i64, Line<'_>),
+    mut look: impl FnMut(i64, PackedLine<'_>),
 ) -> rusqlite::Result<bool> {
     let mut query =
         connection.prepare_cached("SELECT task, line FROM lines WHERE over_at >= ?1")?;
@@ -110,7 +110,7 @@ impl Index {
     /// Compares the index with the disk and re-reads what differs. Gives the number of rows that did.
     pub fn refresh(&self) -> Result<usize> {
         let (read, ()) = self.compared(&|connection: &Connection, since| {
-            let mut known = Known::default();
+            let mut known = KnownRows::default();
             each_line(connection, since, |_, line| known.push(&line))?;
             Ok((known, ()))
         })?;
@@ -142,7 +142,7 @@ impl Index {
     pub(super) fn refreshed<T>(
         &self,
         since: Option<i64>,
-        read: impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
+        read: impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(KnownRows, T)>,
     ) -> Result<T> {
         if since.is_some()
             && !self.is_mostly_live()
@@ -175,7 +175,7 @@ impl Index {
     fn compared_since<T>(
         &self,
         since: Option<i64>,
-        read: &impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
+        read: &impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(KnownRows, T)>,
     ) -> Result<Option<T>> {
         let ask = || self.ask(|connection| read(connection, since));
         let (known, found) = ask()?;
@@ -235,7 +235,7 @@ impl Index {
     /// Gives the number of rows that were wrong, and what `read` gave before they were put right.
     fn compared<T>(
         &self,
-        read: &impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(Known, T)>,
+        read: &impl Fn(&Connection, Option<i64>) -> rusqlite::Result<(KnownRows, T)>,
     ) -> Result<(usize, T)> {
         let tasks = self.store.tasks();
         let (mut seen, found) = std::thread::scope(|scope| {
@@ -278,13 +278,13 @@ impl Index {
         &'s self,
         folders: &[String],
         gone: &[String],
-        survey: fn(&mut Surveyor<'s>, &str) -> Entry,
+        survey: fn(&mut Surveyor<'s>, &str) -> IndexEntry,
     ) -> rusqlite::Result<()> {
         const BATCH: usize = 64;
         let store = &self.store;
         let reader = move || {
             let mut surveyor = Surveyor::new(store);
-            move |folder: &String| Row::of(&survey(&mut surveyor, folder))
+            move |folder: &String| IndexRow::of(&survey(&mut surveyor, folder))
         };
         if folders.len() < WORTH_A_THREAD {
             let rows = folders.iter().map(reader());
@@ -298,7 +298,7 @@ impl Index {
                     let mut row = reader();
                     let mut batches = part
                         .chunks(BATCH)
-                        .map(|batch| batch.iter().map(&mut row).collect::<Vec<Row>>());
+                        .map(|batch| batch.iter().map(&mut row).collect::<Vec<IndexRow>>());
                     // Nobody listens any more once writing has failed.
                     batches.try_for_each(|batch| sender.send(batch)).ok();
                 });
@@ -311,7 +311,7 @@ impl Index {
 }
 
 /// What has to be read again, and what is not there any more.
-fn difference(known: &Known, seen: &[Seen]) -> (Vec<String>, Vec<String>) {
+fn difference(known: &KnownRows, seen: &[SeenFolder]) -> (Vec<String>, Vec<String>) {
     let places = seen.iter().enumerate();
     let places: HashMap<&str, usize> = places
         .map(|(place, entry)| (entry.folder.as_str(), place))
@@ -364,7 +364,7 @@ fn survey_disk(tasks: &Path) -> Survey {
                 .and_then(|path| stamp_at(&below, path));
             let folder = [project.as_str(), "/", &name].concat();
             if stamp.is_some() {
-                all.tasks.push(Seen { folder, stamp });
+                all.tasks.push(SeenFolder { folder, stamp });
             } else {
                 look_deeper(tasks, &root, &folder, 0, &mut all);
             }
@@ -403,7 +403,7 @@ fn look_deeper(tasks: &Path, root: &OwnedFd, folder: &str, depth: usize, seen: &
     };
     if is_task || is_unreadable() {
         let folder = folder.to_owned();
-        seen.tasks.push(Seen { folder, stamp });
+        seen.tasks.push(SeenFolder { folder, stamp });
     } else if depth < DEEPEST_BRANCH {
         seen.look_into(root, folder);
         for name in folder_names(&tasks.join(folder)) {

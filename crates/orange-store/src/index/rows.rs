@@ -1,7 +1,7 @@
 //! The tables of index.db, and a task as their rows.
 
 use super::counts::{self, Tally};
-use super::{Entry, answers, costs, line, user_version};
+use super::{IndexEntry, answers, costs, line, user_version};
 use crate::locks::{self, Rank};
 use orange_core::cost::RunCost;
 use orange_core::id::{Key, Prefix, StoredReference, read_stored};
@@ -214,7 +214,7 @@ fn create_indexes(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 pub(super) fn try_store(
     connection: &mut Connection,
     count: usize,
-    rows: impl Iterator<Item = Row>,
+    rows: impl Iterator<Item = IndexRow>,
     gone: &[String],
 ) -> rusqlite::Result<()> {
     let _held = locks::enter(Rank::Index);
@@ -291,7 +291,7 @@ fn forget<'f>(
 
 /// An entry as it is written. Made by the threads that read; in few pieces, because memory that one thread
 /// takes and another gives back makes both wait.
-pub(super) struct Row {
+pub(super) struct IndexRow {
     /// What the texts below are parts of.
     text: String,
     /// Where each text ends.
@@ -318,8 +318,8 @@ const BLOCKED_BY: &str = "blocked_by";
 /// Texts of a row, in the order of their columns.
 const TEXTS: usize = 13;
 
-impl Row {
-    pub(super) fn of(entry: &Entry) -> Row {
+impl IndexRow {
+    pub(super) fn of(entry: &IndexEntry) -> IndexRow {
         let task = &entry.task;
         let parent = task.parent.as_deref();
         let parent = parent.and_then(|parent| read_stored(&task.project, parent));
@@ -348,7 +348,7 @@ impl Row {
         }
         text.push_str(&packed(task));
         ends[TEXTS - 1] = text.len();
-        Row {
+        IndexRow {
             text,
             ends,
             key: task.key,
@@ -390,7 +390,7 @@ impl Row {
 }
 
 /// Adds a row that is not there yet.
-fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
+fn put(transaction: &Transaction<'_>, row: &IndexRow) -> rusqlite::Result<i64> {
     let texts = row.texts();
     let others = params![
         row.key.map(|key| key.number),
@@ -423,7 +423,7 @@ fn put(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<i64> {
     Ok(number)
 }
 
-fn links_of(entry: &Entry) -> Vec<Link> {
+fn links_of(entry: &IndexEntry) -> Vec<Link> {
     let task = &entry.task;
     // A reference that is no key at all still counts as open.
     let stored = |text: &String| {
@@ -484,7 +484,7 @@ pub(super) fn unpacked(values: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use orange_core::workflow::{Kind, WaitsFor};
+    use orange_core::workflow::{StatusKind, WaitsFor};
 
     #[test]
     fn a_changed_column_that_is_stored_changes_the_version() {
@@ -492,7 +492,7 @@ mod tests {
         let version = |info: StatusInfo| version_of([info].iter());
         let changed = [
             StatusInfo {
-                kind: Kind::Over,
+                kind: StatusKind::Over,
                 ..known
             },
             StatusInfo {

@@ -41,11 +41,11 @@ pub struct Match {
     pub status: String,
     pub summary: Passage,
     pub updated_at: Option<Timestamp>,
-    pub found: Vec<Finding>,
+    pub found: Vec<SearchHit>,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct Finding {
+pub struct SearchHit {
     #[serde(rename = "in")]
     pub place: Whereabouts,
     #[serde(rename = "text")]
@@ -73,9 +73,9 @@ choice! {
     }
 }
 
-impl Finding {
-    fn new(place: Whereabouts, passage: Passage) -> Finding {
-        Finding {
+impl SearchHit {
+    fn new(place: Whereabouts, passage: Passage) -> SearchHit {
+        SearchHit {
             place,
             passage,
             event: None,
@@ -274,7 +274,7 @@ fn told(
     if let Some([summary, names, body, history, transcripts, spec]) = marked {
         found.found = findings(&names, &body, &history, &events);
         let in_spec = best_line(&spec);
-        let in_spec = in_spec.map(|(_, passage)| Finding::new(Whereabouts::Spec, passage));
+        let in_spec = in_spec.map(|(_, passage)| SearchHit::new(Whereabouts::Spec, passage));
         found.found.extend(in_spec);
         found.found.extend(in_transcripts(&transcripts));
         if summary.contains(OPEN) {
@@ -282,13 +282,13 @@ fn told(
             // Most branches are named after the summary: that says nothing more.
             (found.found).retain(|finding| finding.place != Whereabouts::Branch);
             let summary = found.summary.clone();
-            (found.found).insert(0, Finding::new(Whereabouts::Summary, summary));
+            (found.found).insert(0, SearchHit::new(Whereabouts::Summary, summary));
         }
     }
     Ok(Some(found))
 }
 
-fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding> {
+fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<SearchHit> {
     let name = best_line(names).map(|(line, passage)| {
         let place = match line {
             0 => Whereabouts::Branch,
@@ -296,9 +296,9 @@ fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding
             2 => Whereabouts::Id,
             _ => Whereabouts::Tag,
         };
-        Finding::new(place, passage)
+        SearchHit::new(place, passage)
     });
-    let body = best_line(body).map(|(_, passage)| Finding::new(Whereabouts::Body, passage));
+    let body = best_line(body).map(|(_, passage)| SearchHit::new(Whereabouts::Body, passage));
     let event = best_event(history).map(|(number, passage)| {
         let line = events
             .lines()
@@ -309,27 +309,27 @@ fn findings(names: &str, body: &str, history: &str, events: &str) -> Vec<Finding
             "message" | "message.sent" => Whereabouts::Message,
             _ => Whereabouts::History,
         };
-        Finding {
+        SearchHit {
             event: Some(FoundEvent {
                 kind: kind.to_owned(),
                 timestamp: at.parse().ok(),
             }),
-            ..Finding::new(place, passage)
+            ..SearchHit::new(place, passage)
         }
     });
     [name, body, event].into_iter().flatten().collect()
 }
 
 /// The best line of all transcripts. Before each stands its name: see `fill.rs`.
-fn in_transcripts(marked: &str) -> Option<Finding> {
+fn in_transcripts(marked: &str) -> Option<SearchHit> {
     let (number, passage) = best_line(marked)?;
     let heads = marked
         .lines()
         .take(number + 1)
         .filter_map(|line| line.strip_prefix(NEXT_EVENT));
     let name = heads.last().map(|name| name.replace([OPEN, CLOSE], ""));
-    Some(Finding {
+    Some(SearchHit {
         transcript: name,
-        ..Finding::new(Whereabouts::Transcript, passage)
+        ..SearchHit::new(Whereabouts::Transcript, passage)
     })
 }

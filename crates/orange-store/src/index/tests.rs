@@ -1,6 +1,6 @@
 //! The index when its rows do not fit the disk or each other (`#[cfg(test)]`).
 
-use super::list::{Filter, Listed, Outside};
+use super::list::{ListFacts, ListedTask, TaskFilter};
 use super::*;
 use std::fs;
 
@@ -35,18 +35,18 @@ impl Home {
     }
 
     fn folders(&self, with_fields: bool) -> Vec<String> {
-        let filter = Filter {
+        let filter = TaskFilter {
             with_fields,
-            ..Filter::default()
+            ..TaskFilter::default()
         };
         *self.index.looked.lock().unwrap() = None;
         let rows = self
             .index
-            .fresh_list(&filter, &Outside::nothing(), |listing| listing.rows)
+            .fresh_list(&filter, &ListFacts::nothing(), |listing| listing.rows)
             .unwrap();
         assert!(
             rows.iter()
-                .all(|row: &Listed| row.fields.is_empty() != with_fields)
+                .all(|row: &ListedTask| row.fields.is_empty() != with_fields)
         );
         rows.into_iter().map(|row| row.folder).collect()
     }
@@ -182,14 +182,14 @@ fn a_list_looks_at_what_is_not_over() {
         fs::write(place.task_file(), text).unwrap();
     };
     let list = |all: bool| -> Vec<String> {
-        let filter = Filter {
+        let filter = TaskFilter {
             all,
-            ..Filter::default()
+            ..TaskFilter::default()
         };
         *home.index.looked.lock().unwrap() = None;
         let shown = home
             .index
-            .fresh_list(&filter, &Outside::nothing(), |listing| {
+            .fresh_list(&filter, &ListFacts::nothing(), |listing| {
                 let summaries = listing.rows.into_iter().map(|row| row.summary);
                 let older = (listing.older > 0).then(|| format!("{} older", listing.older));
                 summaries.chain(older).collect()
@@ -253,7 +253,7 @@ fn tasks_of_one_project_keep_their_prefixes() {
     assert_eq!(label("shop", 3).as_deref(), Some("TASK-003"));
     assert_eq!(label("shop", 4).as_deref(), Some("API-004"));
     assert_eq!(label("web", 4), None);
-    let names = |found: Vec<query::Found>| -> Vec<String> {
+    let names = |found: Vec<query::FoundTask>| -> Vec<String> {
         let names = found.iter().map(|found| found.reference_in("shop"));
         names.collect()
     };
@@ -292,10 +292,10 @@ fn tasks_of_one_project_keep_their_prefixes() {
 
     // A list says the same.
     let rows = index
-        .list(&Filter::default(), &Outside::nothing())
+        .list(&TaskFilter::default(), &ListFacts::nothing())
         .unwrap()
         .rows;
-    let keyed: Vec<&Listed> = rows.iter().filter(|row| row.key.is_some()).collect();
+    let keyed: Vec<&ListedTask> = rows.iter().filter(|row| row.key.is_some()).collect();
     let keys: Vec<String> = keyed
         .iter()
         .map(|row| row.key.unwrap().to_string())

@@ -53,7 +53,7 @@ fn a_crash_at_any_point_leaves_one_of_the_contents_and_nothing_after_the_next_lo
             if written {
                 let theirs = task.leftover();
                 assert!(theirs.was_replaced_by(&task.text()));
-                assert!(matches!(theirs.discard().unwrap(), Outcome::Done));
+                assert!(matches!(theirs.discard().unwrap(), Replacement::Done));
             } else {
                 assert_eq!(settle_leftovers(&task.file).unwrap().removed, left);
             }

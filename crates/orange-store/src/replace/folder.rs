@@ -17,7 +17,7 @@ pub(super) const PART: &str = ".part";
 
 /// An open folder and the name of the file in it that is to be replaced.
 #[derive(Debug, Clone)]
-pub(super) struct Folder {
+pub(super) struct TargetFolder {
     dir: Arc<File>,
     pub(super) target: String,
     /// The mode of a file that stands for none that was there before.
@@ -26,11 +26,11 @@ pub(super) struct Folder {
 
 /// A finished, durable file that is deleted again unless it is put in place.
 pub(super) struct Temp<'a> {
-    folder: &'a Folder,
+    folder: &'a TargetFolder,
     name: String,
 }
 
-impl Folder {
+impl TargetFolder {
     pub(super) fn of(target: &Path) -> io::Result<Self> {
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| invalid("not a file name in UTF-8"))?;

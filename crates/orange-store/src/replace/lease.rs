@@ -38,7 +38,7 @@ impl Deadline {
 }
 
 /// Holds off writers of a file that nobody had open for writing when it was claimed.
-pub(super) struct Claim<'a> {
+pub(super) struct FileClaim<'a> {
     file: &'a File,
     proof: Proof,
 }
@@ -47,23 +47,23 @@ enum Proof {
     /// The kernel lets a writer's open wait until we let go.
     Lease,
     /// The file system gives no leases, so a write can only be noticed afterwards.
-    Stamp(Stamp),
+    Stamp(LeaseStamp),
 }
 
 #[derive(PartialEq, Eq)]
-struct Stamp {
+struct LeaseStamp {
     size: u64,
     modified: (i64, i64),
 }
 
-impl<'a> Claim<'a> {
+impl<'a> FileClaim<'a> {
     /// Claims a file open for reading; `None` if somebody has it open for writing.
     pub(super) fn take(file: &'a File) -> io::Result<Option<Self>> {
         let proof = Proof::Lease;
         match kernel::take(file)? {
-            kernel::Answer::Granted => Ok(Some(Self { file, proof })),
-            kernel::Answer::WriterOpen => Ok(None),
-            kernel::Answer::Unsupported => Self::by_stamp(file),
+            LeaseAnswer::Granted => Ok(Some(Self { file, proof })),
+            LeaseAnswer::WriterOpen => Ok(None),
+            LeaseAnswer::Unsupported => Self::by_stamp(file),
         }
     }
 
@@ -74,8 +74,8 @@ impl<'a> Claim<'a> {
         if age.is_none_or(|age| age < QUIET) {
             thread::sleep(QUIET);
         }
-        let stamp = Stamp::of(&file.metadata()?);
-        let quiet = stamp == Stamp::of(&before);
+        let stamp = LeaseStamp::of(&file.metadata()?);
+        let quiet = stamp == LeaseStamp::of(&before);
         let proof = Proof::Stamp(stamp);
         Ok(quiet.then_some(Self { file, proof }))
     }
@@ -84,12 +84,12 @@ impl<'a> Claim<'a> {
     pub(super) fn intact(&self) -> io::Result<bool> {
         match &self.proof {
             Proof::Lease => kernel::intact(self.file),
-            Proof::Stamp(stamp) => Ok(*stamp == Stamp::of(&self.file.metadata()?)),
+            Proof::Stamp(stamp) => Ok(*stamp == LeaseStamp::of(&self.file.metadata()?)),
         }
     }
 }
 
-impl Drop for Claim<'_> {
+impl Drop for FileClaim<'_> {
     fn drop(&mut self) {
         // Explicitly: closing is not enough while a child forked a moment ago shares the descriptor.
         if matches!(self.proof, Proof::Lease) {
@@ -98,7 +98,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-impl Stamp {
+impl LeaseStamp {
     fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.size(),
@@ -112,7 +112,7 @@ impl Stamp {
 pub fn is_let_go(file: &File, limit: Duration) -> io::Result<bool> {
     let mut deadline = Deadline::new(limit);
     loop {
-        if Claim::take(file)?.is_some() {
+        if FileClaim::take(file)?.is_some() {
             return Ok(true);
         }
         if !deadline.nap() {
@@ -123,9 +123,20 @@ pub fn is_let_go(file: &File, limit: Duration) -> io::Result<bool> {
 
 /// Does this file system give leases? Nobody else has the file.
 pub(super) fn is_given(file: &File) -> bool {
-    let given = matches!(kernel::take(file), Ok(kernel::Answer::Granted));
+    let given = matches!(kernel::take(file), Ok(LeaseAnswer::Granted));
     kernel::release(file);
     given
+}
+
+/// What the kernel says to a wish for a lease.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only Linux has leases")
+)]
+enum LeaseAnswer {
+    Granted,
+    WriterOpen,
+    Unsupported,
 }
 
 #[cfg(target_os = "linux")]
@@ -135,24 +146,19 @@ mod kernel {
     use std::os::fd::AsRawFd;
     use std::sync::Once;
 
+    use super::LeaseAnswer;
     use libc::c_int;
 
-    pub(super) enum Answer {
-        Granted,
-        WriterOpen,
-        Unsupported,
-    }
-
-    pub(super) fn take(file: &File) -> io::Result<Answer> {
+    pub(super) fn take(file: &File) -> io::Result<LeaseAnswer> {
         survive_sigio();
         let Err(error) = fcntl(file, libc::F_SETLEASE, libc::F_RDLCK) else {
-            return Ok(Answer::Granted);
+            return Ok(LeaseAnswer::Granted);
         };
         match error.raw_os_error() {
-            Some(libc::EAGAIN) => Ok(Answer::WriterOpen),
+            Some(libc::EAGAIN) => Ok(LeaseAnswer::WriterOpen),
             // Not on this file system, switched off, or a file of another user.
             Some(libc::EINVAL | libc::EACCES | libc::EPERM | libc::ENOSYS | libc::EOPNOTSUPP) => {
-                Ok(Answer::Unsupported)
+                Ok(LeaseAnswer::Unsupported)
             }
             _ => Err(error),
         }
@@ -199,19 +205,12 @@ mod kernel {
 
 #[cfg(not(target_os = "linux"))]
 mod kernel {
+    use super::LeaseAnswer;
     use std::fs::File;
     use std::io;
 
-    pub(super) enum Answer {
-        #[expect(dead_code, reason = "only Linux has leases")]
-        Granted,
-        #[expect(dead_code, reason = "only Linux has leases")]
-        WriterOpen,
-        Unsupported,
-    }
-
-    pub(super) fn take(_file: &File) -> io::Result<Answer> {
-        Ok(Answer::Unsupported)
+    pub(super) fn take(_file: &File) -> io::Result<LeaseAnswer> {
+        Ok(LeaseAnswer::Unsupported)
     }
 
     pub(super) fn intact(_file: &File) -> io::Result<bool> {

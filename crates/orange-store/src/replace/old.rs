@@ -1,8 +1,8 @@
 //! The swapped-out file: finds out whether it holds something new, deletes it only if not, hands it over otherwise.
 
-use super::folder::{Folder, read_all};
-use super::lease::{Claim, Deadline};
-use super::{Outcome, WRITER_TIMEOUT};
+use super::folder::{TargetFolder, read_all};
+use super::lease::{Deadline, FileClaim};
+use super::{Replacement, WRITER_TIMEOUT};
 use orange_sys::crash_points::crash_point;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -17,7 +17,7 @@ const ABSENT: u64 = 0;
 /// What somebody else wrote into a file we had swapped out; it stays on disk until `discard`.
 #[derive(Debug)]
 pub struct Theirs {
-    folder: Folder,
+    folder: TargetFolder,
     name: String,
     bytes: Vec<u8>,
     modified: SystemTime,
@@ -52,7 +52,7 @@ impl Theirs {
     /// Notes on disk that `merged`, which is about to be put in place, holds this text. A process that dies before
     /// `discard` leaves it to the next one to see by that whether it was put in place.
     pub fn note_merge(&mut self, merged: &[u8]) -> io::Result<()> {
-        let merge = Merge {
+        let merge = BegunMerge {
             text: short_hash(&self.bytes),
             into: short_hash(merged),
         };
@@ -82,7 +82,7 @@ impl Theirs {
     }
 
     /// Deletes it once the merged result is durable; hands it over again if it was written to since (never `Stale`).
-    pub fn discard(mut self) -> io::Result<Outcome> {
+    pub fn discard(mut self) -> io::Result<Replacement> {
         // From here on only what is written behind the merged text is new.
         self.rename(Hashes {
             base: short_hash(&self.bytes),
@@ -90,9 +90,9 @@ impl Theirs {
             merge: None,
         })?;
         let Some(file) = self.folder.open(&self.name)? else {
-            return Ok(Outcome::Done);
+            return Ok(Replacement::Done);
         };
-        let old = Old {
+        let old = SwappedFile {
             folder: &self.folder,
             name: &self.name,
             hashes: self.hashes,
@@ -111,12 +111,12 @@ impl Theirs {
 pub(super) struct Hashes {
     base: u64,
     new: u64,
-    merge: Option<Merge>,
+    merge: Option<BegunMerge>,
 }
 
 /// A merge of a swapped-out text that was begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Merge {
+struct BegunMerge {
     /// The whole swapped-out file as it was merged.
     text: u64,
     /// The content that holds it.
@@ -136,7 +136,7 @@ impl Hashes {
     pub(super) fn stem(self, target: &str) -> String {
         let stem = format!(".{target}.{:016x}.{:016x}", self.base, self.new);
         match self.merge {
-            Some(Merge { text, into }) => format!("{stem}.{text:016x}.{into:016x}"),
+            Some(BegunMerge { text, into }) => format!("{stem}.{text:016x}.{into:016x}"),
             None => stem,
         }
     }
@@ -147,7 +147,7 @@ impl Hashes {
         let hashes: Vec<u64> = parts.iter().map_while(|part| parse_hash(part)).collect();
         let (base, new, merge) = match hashes[..] {
             [base, new] => (base, new, None),
-            [base, new, text, into] => (base, new, Some(Merge { text, into })),
+            [base, new, text, into] => (base, new, Some(BegunMerge { text, into })),
             _ => return None,
         };
         let is_number = |part: &&str| part.parse::<u32>().is_ok();
@@ -202,22 +202,22 @@ fn find_prefix<'b>(pieces: impl Iterator<Item = &'b [u8]>, hash: u64) -> Option<
 }
 
 /// A swapped-out file, open for reading.
-pub(super) struct Old<'a> {
-    pub(super) folder: &'a Folder,
+pub(super) struct SwappedFile<'a> {
+    pub(super) folder: &'a TargetFolder,
     pub(super) name: &'a str,
     pub(super) hashes: Hashes,
     pub(super) file: &'a File,
 }
 
-impl Old<'_> {
+impl SwappedFile<'_> {
     /// Deletes the file if it holds nothing new once nobody is writing to it any more; otherwise hands it over.
     pub(super) fn settle(
         &self,
         nothing_new: &dyn Fn(&[u8]) -> bool,
         deadline: &mut Deadline,
-    ) -> io::Result<Outcome> {
+    ) -> io::Result<Replacement> {
         loop {
-            if let Some(claim) = Claim::take(self.file)? {
+            if let Some(claim) = FileClaim::take(self.file)? {
                 let bytes = read_all(self.file)?;
                 if !nothing_new(&bytes) {
                     return self.hand_over(self.name.to_owned(), bytes);
@@ -227,7 +227,7 @@ impl Old<'_> {
                     crash_point("replace.before_unlink");
                     self.folder.unlink(self.name)?;
                     return if claim.intact()? {
-                        Ok(Outcome::Done)
+                        Ok(Replacement::Done)
                     } else {
                         drop(claim);
                         self.rescue(nothing_new)
@@ -235,16 +235,16 @@ impl Old<'_> {
                 }
             }
             if !deadline.nap() {
-                return Ok(Outcome::WriterOpen);
+                return Ok(Replacement::WriterOpen);
             }
         }
     }
 
     /// Somebody had looked up the old name before the exchange but opened the file only while we deleted it.
     /// Its open waits for our lease, and counts as a writer while it does: let it write, and save what it writes.
-    fn rescue(&self, nothing_new: &dyn Fn(&[u8]) -> bool) -> io::Result<Outcome> {
+    fn rescue(&self, nothing_new: &dyn Fn(&[u8]) -> bool) -> io::Result<Replacement> {
         let mut deadline = Deadline::new(RESCUE_TIMEOUT);
-        while Claim::take(self.file)?.is_none() {
+        while FileClaim::take(self.file)?.is_none() {
             if !deadline.nap() {
                 tracing::warn!(name = self.name, "somebody keeps writing to a deleted file");
                 break;
@@ -252,13 +252,13 @@ impl Old<'_> {
         }
         let bytes = read_all(self.file)?;
         if nothing_new(&bytes) {
-            Ok(Outcome::Done)
+            Ok(Replacement::Done)
         } else {
             self.save(bytes)
         }
     }
 
-    fn save(&self, bytes: Vec<u8>) -> io::Result<Outcome> {
+    fn save(&self, bytes: Vec<u8>) -> io::Result<Replacement> {
         let stem = self.hashes.stem(&self.folder.target);
         let meta = self.file.metadata()?;
         let name = self.folder.write_temp(&stem, &bytes, Some(&meta))?.placed();
@@ -266,8 +266,8 @@ impl Old<'_> {
         self.hand_over(name, bytes)
     }
 
-    fn hand_over(&self, name: String, bytes: Vec<u8>) -> io::Result<Outcome> {
-        Ok(Outcome::Overtaken(Theirs {
+    fn hand_over(&self, name: String, bytes: Vec<u8>) -> io::Result<Replacement> {
+        Ok(Replacement::Overtaken(Theirs {
             folder: self.folder.clone(),
             name,
             bytes,

@@ -138,21 +138,21 @@ impl Replacer {
         self.see(&base);
         let new = self.merged();
         match replace_by(swap, target, Some(&base), &new).unwrap() {
-            Outcome::Stale => {
+            Replacement::Stale => {
                 self.outcomes[1] += 1;
                 self.to_discard.clear();
                 return;
             }
-            Outcome::Done => self.outcomes[0] += 1,
-            Outcome::Overtaken(theirs) => {
+            Replacement::Done => self.outcomes[0] += 1,
+            Replacement::Overtaken(theirs) => {
                 self.outcomes[2] += 1;
                 // Left for the next step to find: what a crash here would mean.
                 self.see(theirs.bytes());
             }
-            Outcome::WriterOpen => self.outcomes[3] += 1,
+            Replacement::WriterOpen => self.outcomes[3] += 1,
         }
         for theirs in std::mem::take(&mut self.to_discard) {
-            if let Outcome::Overtaken(again) = theirs.discard().unwrap() {
+            if let Replacement::Overtaken(again) = theirs.discard().unwrap() {
                 self.see(again.bytes());
             }
         }
@@ -233,7 +233,7 @@ fn readers_see_whole_files_only() {
             for number in 0..200 {
                 let outcome =
                     replace(&target, Some(&content(number)), &content(number + 1)).unwrap();
-                assert!(matches!(outcome, Outcome::Done));
+                assert!(matches!(outcome, Replacement::Done));
             }
         });
         let mut reads = 0;

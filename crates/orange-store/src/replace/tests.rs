@@ -31,7 +31,7 @@ impl Task {
         Self { dir, file }
     }
 
-    fn replace(&self) -> Outcome {
+    fn replace(&self) -> Replacement {
         replace(&self.file, Some(BASE), NEW).unwrap()
     }
 
@@ -65,14 +65,14 @@ fn edit(file: &Path, text: &str) {
 }
 
 #[track_caller]
-fn theirs(outcome: Outcome) -> Theirs {
-    let Outcome::Overtaken(theirs) = outcome else {
+fn theirs(outcome: Replacement) -> Theirs {
+    let Replacement::Overtaken(theirs) = outcome else {
         panic!("not overtaken but {outcome:?}");
     };
     theirs
 }
 
-fn no_exchange(_: &Folder, _: &str) -> io::Result<Option<Swapped>> {
+fn no_exchange(_: &TargetFolder, _: &str) -> io::Result<Option<Swapped>> {
     Ok(None)
 }
 
@@ -82,7 +82,7 @@ fn replaces_keeps_the_mode_and_leaves_nothing_behind() {
         let task = Task::new();
         fs::set_permissions(&task.file, PermissionsExt::from_mode(0o640)).unwrap();
         let outcome = replace_by(swap, &task.file, Some(BASE), NEW).unwrap();
-        assert!(matches!(outcome, Outcome::Done));
+        assert!(matches!(outcome, Replacement::Done));
         assert_eq!(task.text(), NEW);
         assert_eq!(fs::metadata(&task.file).unwrap().mode() & 0o777, 0o640);
         assert!(task.others().is_empty());
@@ -98,7 +98,7 @@ fn creates_what_is_missing() {
     ] {
         let task = Task::empty();
         let outcome = replace_by(swap, &task.file, base, NEW).unwrap();
-        assert!(matches!(outcome, Outcome::Done));
+        assert!(matches!(outcome, Replacement::Done));
         assert_eq!(task.text(), NEW);
         assert!(task.others().is_empty());
     }
@@ -110,7 +110,7 @@ fn another_content_than_the_base_is_left_alone() {
     for base in [Some(&b"older\n"[..]), None] {
         assert!(matches!(
             replace(&task.file, base, NEW).unwrap(),
-            Outcome::Stale
+            Replacement::Stale
         ));
     }
     hook::at("replace.temp_written", {
@@ -118,7 +118,7 @@ fn another_content_than_the_base_is_left_alone() {
         move || edit(&file, "theirs")
     });
     let outcome = replace_by(no_exchange, &task.file, Some(BASE), NEW).unwrap();
-    assert!(matches!(outcome, Outcome::Stale));
+    assert!(matches!(outcome, Replacement::Stale));
     assert_eq!(task.text(), b"theirs");
     assert!(task.others().is_empty());
 }
@@ -170,9 +170,9 @@ fn an_editor_before_the_exchange_is_handed_over_and_kept_until_discarded() {
     assert!(found.was_replaced_by(NEW));
 
     let outcome = replace(&task.file, Some(NEW), b"merged").unwrap();
-    assert!(matches!(outcome, Outcome::Done));
+    assert!(matches!(outcome, Replacement::Done));
     assert_eq!(task.others().len(), 1);
-    assert!(matches!(found.discard().unwrap(), Outcome::Done));
+    assert!(matches!(found.discard().unwrap(), Replacement::Done));
     assert_eq!(task.text(), b"merged");
     assert!(task.others().is_empty());
 }
@@ -186,7 +186,7 @@ fn what_is_written_after_the_hand_over_is_handed_over_too() {
     fs::write(&task.others()[0], "theirs, longer").unwrap();
     let second = theirs(first.discard().unwrap());
     assert_eq!(second.bytes(), b"theirs, longer");
-    assert!(matches!(second.discard().unwrap(), Outcome::Done));
+    assert!(matches!(second.discard().unwrap(), Replacement::Done));
     assert!(task.others().is_empty());
 }
 
@@ -199,7 +199,7 @@ fn a_writer_that_truncated_and_does_not_go_on_is_waited_for_only_so_long() {
         assert!(read(&task.file).unwrap().unwrap().writer_open);
         let start = Instant::now();
         let outcome = replace_by(swap, &task.file, Some(BASE), NEW).unwrap();
-        assert!(matches!(outcome, Outcome::WriterOpen));
+        assert!(matches!(outcome, Replacement::WriterOpen));
         assert!(start.elapsed() >= WRITER_TIMEOUT);
         assert_eq!(task.text(), NEW);
         assert_eq!(settle_leftovers(&task.file).unwrap().writer_open, 1);
@@ -207,15 +207,15 @@ fn a_writer_that_truncated_and_does_not_go_on_is_waited_for_only_so_long() {
         // A second command comes and goes while it is still open, even with the same content.
         assert!(matches!(
             replace(&task.file, Some(NEW), BASE).unwrap(),
-            Outcome::Done
+            Replacement::Done
         ));
-        assert!(matches!(task.replace(), Outcome::Done));
+        assert!(matches!(task.replace(), Replacement::Done));
 
         writer.write_all(b"at last").unwrap();
         drop(writer);
         let found = task.leftover();
         assert_eq!(found.bytes(), b"at last");
-        assert!(matches!(found.discard().unwrap(), Outcome::Done));
+        assert!(matches!(found.discard().unwrap(), Replacement::Done));
         assert!(task.others().is_empty());
     }
 }
@@ -252,7 +252,7 @@ fn a_writer_that_writes_the_same_again_changes_nothing() {
     hook::at("replace.temp_written", move || {
         fs::write(file, BASE).unwrap()
     });
-    assert!(matches!(task.replace(), Outcome::Done));
+    assert!(matches!(task.replace(), Replacement::Done));
     assert!(task.others().is_empty());
 }
 
@@ -263,7 +263,7 @@ fn an_editor_that_moves_the_file_away_and_makes_a_new_one() {
     hook::at("replace.temp_written", move || {
         fs::rename(file, backup).unwrap()
     });
-    assert!(matches!(task.replace(), Outcome::Done));
+    assert!(matches!(task.replace(), Replacement::Done));
     assert_eq!(task.text(), NEW);
     fs::remove_file(&task.others()[0]).unwrap();
 
@@ -304,7 +304,7 @@ fn a_writer_that_opens_the_old_file_while_it_is_deleted_is_rescued() {
     let found = theirs(task.replace());
     assert_eq!(found.bytes(), b"base\nlate");
     assert_eq!(fs::read(&task.others()[0]).unwrap(), b"base\nlate");
-    assert!(matches!(found.discard().unwrap(), Outcome::Done));
+    assert!(matches!(found.discard().unwrap(), Replacement::Done));
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn write_atomic_creates_and_overwrites() {
 fn without_a_lease_a_write_is_noticed_afterwards() {
     let task = Task::new();
     let file = fs::File::open(&task.file).unwrap();
-    let claim = Claim::by_stamp(&file).unwrap().unwrap();
+    let claim = FileClaim::by_stamp(&file).unwrap().unwrap();
     assert!(claim.intact().unwrap());
     fs::write(&task.file, "other").unwrap();
     assert!(!claim.intact().unwrap());

@@ -25,17 +25,17 @@ pub const FIELDS: [(&str, &str); 9] = [
 const CONTEXT: usize = 1;
 const PROJECT: usize = 2;
 
-pub struct Form {
+pub struct CreateForm {
     pub fields: Vec<TextArea<'static>>,
     pub at: usize,
 }
 
-impl Form {
-    pub fn new(project: &str) -> Form {
+impl CreateForm {
+    pub fn new(project: &str) -> CreateForm {
         let mut fields: Vec<TextArea<'static>> =
             FIELDS.iter().map(|_| TextArea::default()).collect();
         fields[PROJECT].insert_str(project);
-        Form { fields, at: 0 }
+        CreateForm { fields, at: 0 }
     }
 
     pub fn text(&self, field: usize) -> String {
@@ -100,7 +100,7 @@ impl App {
             return;
         };
         let form = self.forms.pop();
-        let form = form.unwrap_or_else(|| Form::new(&project));
+        let form = form.unwrap_or_else(|| CreateForm::new(&project));
         self.overlay = Some(Overlay::Form(Box::new(form)));
     }
 

@@ -1,6 +1,6 @@
 //! What happens to the dashboard, and what follows from it.
 
-use crate::verbs::{Outcome, Verb};
+use crate::verbs::{Verb, VerbOutcome};
 use orange_core::Text;
 use orange_engine::Error;
 use orange_engine::git::diff::FileChange;
@@ -41,7 +41,7 @@ pub enum Input {
     Done {
         folder: String,
         what: &'static str,
-        outcome: Box<Outcome>,
+        outcome: Box<VerbOutcome>,
     },
     /// The terminal is ours again.
     Back {
@@ -118,7 +118,7 @@ pub enum Effect {
 
 /// A line about what was done.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct OutcomeMessage {
     pub text: String,
     pub hint: Option<String>,
     pub is_error: bool,

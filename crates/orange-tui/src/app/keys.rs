@@ -175,7 +175,7 @@ impl App {
 
     /// The task that is drawn at a place of the screen.
     fn folder_at(&self, place: Position) -> Option<String> {
-        let layout = Layout::of(self, self.size);
+        let layout = ScreenLayout::of(self, self.size);
         match self.view {
             View::List => {
                 let line = layout.line_at(place)? + self.lines.top;

@@ -4,7 +4,7 @@ use crate::verbs::Verb;
 use orange_core::keys::KeyAction;
 use orange_core::machine::Move;
 use orange_core::task::Task;
-use orange_core::workflow::{Intent, Kind, Role, Trigger};
+use orange_core::workflow::{Intent, Role, StatusKind, Trigger};
 use orange_engine::sessions::SessionState;
 use orange_engine::views::dashboard::{Focus, OverviewRow};
 use orange_engine::views::questions::is_help_wanted;
@@ -18,7 +18,7 @@ pub enum Go {
 }
 
 pub fn go(row: &OverviewRow) -> Option<Go> {
-    if row.info()?.kind == Kind::Waiting {
+    if row.info()?.kind == StatusKind::Waiting {
         return Some(Go::Start);
     }
     match row.session {

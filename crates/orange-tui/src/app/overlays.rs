@@ -1,9 +1,9 @@
 //! What lies over a view: a question, a text to write, a list to choose from, the help.
 
-use super::{App, Effect, Form, View};
+use super::{App, CreateForm, Effect, View};
 use crate::draw::overlay::{confirm_lines, confirm_room, text_room};
 use crate::keymap::is_plain;
-use crate::verbs::{Gate, Verb};
+use crate::verbs::{PhaseAtGate, Verb};
 use orange_core::keys::{KEYS, KeyAction};
 use orange_core::workflow::Role;
 use orange_engine::verbs::merge::{MergePlan, MergeWish};
@@ -22,7 +22,7 @@ pub enum Overlay {
     },
     Confirm(Confirm),
     Compose(Box<Compose>),
-    Form(Box<Form>),
+    Form(Box<CreateForm>),
     Choose(Choose),
     Palette {
         typed: String,
@@ -67,7 +67,7 @@ pub enum ComposeFor {
     /// With the questions that were shown.
     Clarify(String),
     /// Why a phase does not count.
-    Reject(Gate),
+    Reject(PhaseAtGate),
     /// Why a phase is left out.
     Skip(String),
     /// The same words for each of these.

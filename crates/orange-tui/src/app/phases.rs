@@ -2,15 +2,15 @@
 
 use super::overlays::{ComposeFor, Confirm};
 use super::{App, Effect, Overlay, Tab, View};
-use crate::verbs::{Gate, Verb};
+use crate::verbs::{PhaseAtGate, Verb};
 use orange_engine::views::PhaseView;
 use orange_engine::views::dashboard::{Focus, OverviewRow};
 use std::time::Instant;
 
 /// The phase that a person decides about, as it was shown.
-pub(super) fn gate_of(focus: &Focus) -> Option<Gate> {
+pub(super) fn gate_of(focus: &Focus) -> Option<PhaseAtGate> {
     let phase = focus.execution.as_ref()?.current_phase()?;
-    Some(Gate {
+    Some(PhaseAtGate {
         phase: phase.name.clone(),
         attempt: phase.attempt,
     })

@@ -8,13 +8,13 @@ impl App {
         &mut self,
         folder: String,
         what: &'static str,
-        outcome: Outcome,
+        outcome: VerbOutcome,
         at: Instant,
     ) -> Vec<Effect> {
         self.busy.remove(&folder);
         let undoing = self.undoing.take_if(|_| folder.is_empty());
         let form = match outcome {
-            Outcome::ChooseMode { .. } => None,
+            VerbOutcome::ChooseMode { .. } => None,
             _ => self.submitted.remove(&folder),
         };
         if folder == MARKED {
@@ -23,7 +23,7 @@ impl App {
             }
         }
         match outcome {
-            Outcome::Said { text, undo } => {
+            VerbOutcome::Said { text, undo } => {
                 self.forget_draft(&folder, what);
                 let text = self.spelled(&text);
                 let key = self.keymap.key(KeyAction::Undo);
@@ -37,7 +37,7 @@ impl App {
                 self.undo = undo.or(self.undo.take());
                 self.say(text, at);
             }
-            Outcome::Created { folder, text } => {
+            VerbOutcome::Created { folder, text } => {
                 self.say(self.spelled(&text), at);
                 // Whoever is at something else by now stays there.
                 if self.view == View::List && self.overlay.is_none() {
@@ -45,7 +45,7 @@ impl App {
                     self.forget_details();
                 }
             }
-            Outcome::Many {
+            VerbOutcome::Many {
                 text,
                 done,
                 is_whole,
@@ -59,23 +59,25 @@ impl App {
                     self.refuse(text, None, at);
                 }
             }
-            Outcome::Rescues(rescues) => self.choose_rescue(&folder, rescues, at),
-            Outcome::Rescue { name, lines } => self.confirm_rescue(folder, name, lines, at),
-            Outcome::Text { title, lines } => {
+            VerbOutcome::Rescues(rescues) => self.choose_rescue(&folder, rescues, at),
+            VerbOutcome::Rescue { name, lines } => self.confirm_rescue(folder, name, lines, at),
+            VerbOutcome::Text { title, lines } => {
                 self.show_text(title, lines, at);
                 return Vec::new();
             }
-            Outcome::Plans(planned) => self.confirm_merges(planned, at),
+            VerbOutcome::Plans(planned) => self.confirm_merges(planned, at),
             // Whoever is at something else by now is not taken away from it.
-            Outcome::Attach(_) if self.overlay.is_some() => {
+            VerbOutcome::Attach(_) if self.overlay.is_some() => {
                 let (label, key) = (self.label_of(&folder), self.keymap.key(KeyAction::Enter));
                 let text = format!("the window of {label} can be shown: `{key}` again");
                 self.say(text, at);
             }
-            Outcome::Attach(attach) => return vec![Effect::Attach { folder, attach }],
-            Outcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
-            Outcome::ChooseMode { project, verb } => self.choose_mode(&folder, &project, &verb, at),
-            Outcome::Failed { text, hint } => {
+            VerbOutcome::Attach(attach) => return vec![Effect::Attach { folder, attach }],
+            VerbOutcome::Plan(plan) => self.confirm_merge(folder, &plan, at),
+            VerbOutcome::ChooseMode { project, verb } => {
+                self.choose_mode(&folder, &project, &verb, at)
+            }
+            VerbOutcome::Failed { text, hint } => {
                 let mut text = self.spelled(&text);
                 self.undo = self.undo.take().or(undoing);
                 if let Some(form) = form {
@@ -130,7 +132,7 @@ impl App {
         else {
             return;
         };
-        let is_told = |message: &&mut Message| message.text.starts_with("back from ");
+        let is_told = |message: &&mut OutcomeMessage| message.text.starts_with("back from ");
         if let Some(message) = self.message.as_mut().filter(is_told) {
             message.text = text;
         }

@@ -130,7 +130,7 @@ impl ProjectCounts {
 
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum ListLine {
     Project {
         name: String,
         is_folded: bool,
@@ -144,15 +144,15 @@ pub enum Line {
 
 /// All lines, and from where on they are shown.
 #[derive(Debug, Clone, Default)]
-pub struct Lines {
-    pub all: Vec<Line>,
+pub struct ListLines {
+    pub all: Vec<ListLine>,
     pub top: usize,
     /// Folders by line, so that a cursor is found without a look at every row.
     folders: Vec<(String, usize)>,
     has_stray: bool,
 }
 
-impl Lines {
+impl ListLines {
     /// Sorts the rows and puts the lines together. The task at the cursor stays, whatever is filtered.
     pub fn fill(
         &mut self,
@@ -193,7 +193,7 @@ impl Lines {
             }
             let is_folded = several && folded.contains(&first.project);
             if several {
-                self.all.push(Line::Project {
+                self.all.push(ListLine::Project {
                     name: first.project.clone(),
                     is_folded,
                     counts: ProjectCounts::of(shown.iter().map(|place| &rows[*place])),
@@ -205,9 +205,9 @@ impl Lines {
             for place in shown {
                 self.folders
                     .push((rows[place].folder.clone(), self.all.len()));
-                self.all.push(Line::Task(place));
+                self.all.push(ListLine::Task(place));
                 if rows[place].note.is_some() {
-                    self.all.push(Line::Note(place));
+                    self.all.push(ListLine::Note(place));
                 }
             }
         }
@@ -229,8 +229,10 @@ impl Lines {
     /// The task at a line, or the one that its note is about.
     pub fn folder_at(&self, line: usize, overview: &Overview) -> Option<String> {
         match self.all.get(line)? {
-            Line::Task(row) | Line::Note(row) => Some(overview.rows.get(*row)?.folder.clone()),
-            Line::Project { .. } => None,
+            ListLine::Task(row) | ListLine::Note(row) => {
+                Some(overview.rows.get(*row)?.folder.clone())
+            }
+            ListLine::Project { .. } => None,
         }
     }
 
@@ -259,10 +261,11 @@ impl Lines {
             self.top = self.top.min(self.all.len().saturating_sub(height));
             return;
         };
-        let has_note = matches!(self.all.get(line + 1), Some(Line::Note(_)));
+        let has_note = matches!(self.all.get(line + 1), Some(ListLine::Note(_)));
         let last = line + usize::from(has_note && height > 1);
         // The heading of its project is shown with the first task.
-        let first = if line > 0 && matches!(self.all.get(line - 1), Some(Line::Project { .. })) {
+        let first = if line > 0 && matches!(self.all.get(line - 1), Some(ListLine::Project { .. }))
+        {
             line - 1
         } else {
             line

@@ -337,7 +337,7 @@ fn a_search_narrows_and_esc_shows_all_again() {
     let tasks = |app: &App| {
         let lines = app.lines.all.iter();
         lines
-            .filter(|line| matches!(line, rows::Line::Task(_)))
+            .filter(|line| matches!(line, rows::ListLine::Task(_)))
             .count()
     };
     assert_eq!(tasks(&app), 1);
@@ -431,7 +431,7 @@ fn a_chosen_key_is_in_footer_and_help_and_acts() {
 #[test]
 fn a_rescue_is_looked_at_before_it_is_brought_back() {
     let mut app = app((80, 24), false, shop());
-    let told = |app: &mut App, outcome: Outcome| {
+    let told = |app: &mut App, outcome: VerbOutcome| {
         let done = Input::Done {
             folder: "shop/1".to_owned(),
             what: "rescue",
@@ -444,21 +444,21 @@ fn a_rescue_is_looked_at_before_it_is_brought_back() {
         &effects[..],
         [Effect::Run { folder, verb: Verb::ListRescues }] if folder == "shop/1"
     ));
-    told(&mut app, Outcome::Rescues(Vec::new()));
+    told(&mut app, VerbOutcome::Rescues(Vec::new()));
     assert!(app.overlay.is_none());
     assert!(shown(&app).contains("TASK-001 has no rescues"));
     let rescue = (
         "20261115T1138".to_owned(),
         "20261115T1138  1d  2 files".to_owned(),
     );
-    told(&mut app, Outcome::Rescues(vec![rescue]));
+    told(&mut app, VerbOutcome::Rescues(vec![rescue]));
     assert!(shown(&app).contains("a 20261115T1138  1d  2 files"));
     let effects = press(&mut app, "a");
     assert!(matches!(
         &effects[..],
         [Effect::Run { verb: Verb::ShowRescue(name), .. }] if name == "20261115T1138"
     ));
-    let outcome = Outcome::Rescue {
+    let outcome = VerbOutcome::Rescue {
         name: "20261115T1138".to_owned(),
         lines: vec!["M src/login.css".to_owned()],
     };

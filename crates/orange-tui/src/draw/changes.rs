@@ -1,6 +1,6 @@
 //! What a task changed: the parts to choose from, the files, and the lines of one of them.
 
-use super::layout::Layout;
+use super::layout::ScreenLayout;
 use super::panel::wrapped;
 use super::task;
 use crate::app::App;
@@ -83,7 +83,7 @@ fn places(area: Rect, files: usize) -> Places {
 
 /// How many lines of a file are on the screen.
 pub(crate) fn height(app: &App) -> usize {
-    let area = task::text_area(app, Layout::of(app, app.size).body);
+    let area = task::text_area(app, ScreenLayout::of(app, app.size).body);
     let places = places(area, app.changes.files().len());
     usize::from(places.lines.height).max(1)
 }

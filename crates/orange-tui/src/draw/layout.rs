@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 /// The parts of a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(crate) struct ScreenLayout {
     /// The view, between the header and the message.
     pub(crate) body: Rect,
     /// What was done, or why not.
@@ -22,8 +22,8 @@ pub(crate) struct Layout {
     pub(crate) page: usize,
 }
 
-impl Layout {
-    pub(crate) fn of(app: &App, (columns, rows): (u16, u16)) -> Layout {
+impl ScreenLayout {
+    pub(crate) fn of(app: &App, (columns, rows): (u16, u16)) -> ScreenLayout {
         // A long message takes lines from the view and covers nothing of it; it leaves at least half of the screen.
         let told = u16::try_from(message(app, columns.into()).len()).unwrap_or(1);
         let told = told.clamp(1, (rows.saturating_sub(2) / 2).max(1));
@@ -58,7 +58,7 @@ impl Layout {
             asked.y = list.y + list.height;
             page = body.height.saturating_sub(QUESTION).max(body.height.min(3));
         }
-        Layout {
+        ScreenLayout {
             body,
             told: Rect::new(0, body.y + body.height, columns, told),
             footer: Rect::new(0, rows.saturating_sub(1), columns, 1),
@@ -83,7 +83,7 @@ pub(crate) fn whole_question(app: &App) -> Option<&OpenQuestion> {
     }
     let row = app.at_hand()?;
     let open = app.focused()?.questions.first()?;
-    let layout = Layout::of(app, app.size);
+    let layout = ScreenLayout::of(app, app.size);
     let body = layout.body;
     let (width, room) = match (app.view, layout.preview) {
         (View::List, Some(area)) => (area.width.saturating_sub(2), panel::reason_room(app, area)),
@@ -103,7 +103,7 @@ pub(crate) fn whole_question(app: &App) -> Option<&OpenQuestion> {
 
 /// How many lines of the agent's screen are above those that are drawn when it is not scrolled.
 pub(crate) fn screen_back(app: &App) -> usize {
-    let layout = Layout::of(app, app.size);
+    let layout = ScreenLayout::of(app, app.size);
     let room = match (app.view, layout.preview) {
         (View::List, Some(area)) => {
             usize::from(area.height).saturating_sub(panel::above_screen(app, area).len())

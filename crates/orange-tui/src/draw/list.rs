@@ -1,9 +1,9 @@
 //! The list of tasks, with the preview of the selected one.
 
-use super::layout::Layout;
+use super::layout::ScreenLayout;
 use super::panel;
 use crate::app::App;
-use crate::app::rows::{Line as ListLine, ProjectCounts};
+use crate::app::rows::{ListLine, ProjectCounts};
 use orange_core::display::{self, clean_width, fitted, fitted_in_middle, time::relative};
 use orange_core::keys::KeyAction;
 use orange_engine::views::Checks;
@@ -17,7 +17,7 @@ use ratatui::widgets::Paragraph;
 /// Columns of a branch.
 const BRANCH: usize = 24;
 
-pub(super) fn draw(frame: &mut Frame<'_>, app: &App, layout: &Layout) {
+pub(super) fn draw(frame: &mut Frame<'_>, app: &App, layout: &ScreenLayout) {
     lines(frame, app, layout.list);
     let Some(preview) = layout.preview else {
         let asked = panel::asked(app, layout.asked.width.into());

@@ -1,9 +1,9 @@
 //! Questions, texts and lists over a view.
 
-use crate::app::{App, Confirm, FIELDS, Form, Overlay};
+use crate::app::{App, Confirm, CreateForm, FIELDS, Overlay};
 use crate::draw::panel::wrapped;
 use orange_core::display::{clean_width, fitted};
-use orange_core::keys::{Group, KEYS};
+use orange_core::keys::{KEYS, KeyGroup};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
@@ -209,7 +209,7 @@ fn keys(app: &App, keys: &[(&str, &str)]) -> Line<'static> {
     Line::from(spans)
 }
 
-fn draw_form(frame: &mut Frame<'_>, app: &App, form: &Form, body: Rect) {
+fn draw_form(frame: &mut Frame<'_>, app: &App, form: &CreateForm, body: Rect) {
     let height = u16::try_from(FIELDS.len()).unwrap_or(9) + 4;
     let area = place(body, height);
     let block = titled(app, "new task", area.width);
@@ -276,7 +276,7 @@ fn draw_form(frame: &mut Frame<'_>, app: &App, form: &Form, body: Rect) {
 fn help(frame: &mut Frame<'_>, app: &App, typed: &str, scroll: usize, body: Rect) {
     let wanted = typed.to_lowercase();
     let mut lines = Vec::new();
-    for group in Group::ALL {
+    for group in KeyGroup::ALL {
         let of_group = KEYS.iter().filter(|row| row.group == group);
         let found: Vec<_> = of_group
             .filter(|row| {

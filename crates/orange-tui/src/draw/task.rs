@@ -1,6 +1,6 @@
 //! One task: timeline, changes, screen, TASK.md, agents and phases.
 
-use super::layout::Layout;
+use super::layout::ScreenLayout;
 use super::{panel, phases, texts};
 use crate::app::{App, Tab};
 use orange_core::display::fitted;
@@ -40,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, body: Rect) {
 
 /// How far the text of the open tab can be scrolled.
 pub(crate) fn furthest(app: &App) -> usize {
-    let body = Layout::of(app, app.size).body;
+    let body = ScreenLayout::of(app, app.size).body;
     let height = usize::from(text_area(app, body).height);
     texts::lines(app, body.width.into())
         .len()

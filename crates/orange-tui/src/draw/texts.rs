@@ -6,7 +6,7 @@ use super::markdown::markdown;
 use crate::app::{App, Tab};
 use jiff::tz::TimeZone;
 use orange_core::Timestamp;
-use orange_core::timeline::Weight;
+use orange_core::timeline::EventWeight;
 use orange_engine::views::AgentView;
 use orange_engine::views::dashboard::Focus;
 use ratatui::style::Style;
@@ -24,12 +24,12 @@ const MARGIN: usize = 25;
 /// A text as it was formatted last: of which tab, of which reading, for which width.
 #[derive(Default)]
 pub(crate) struct Texts {
-    kept: RefCell<Option<(Key, Rc<Vec<Line<'static>>>)>>,
+    kept: RefCell<Option<(WrappedTextKey, Rc<Vec<Line<'static>>>)>>,
     /// Counts what was read.
     reading: u64,
 }
 
-type Key = (Tab, u64, usize);
+type WrappedTextKey = (Tab, u64, usize);
 
 impl Texts {
     /// Something else was read.
@@ -99,8 +99,8 @@ fn timeline(app: &App, focus: &Focus, width: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = entries
         .flat_map(|entry| {
             let style = match entry.weight {
-                Weight::Trouble => app.theme.trouble(),
-                Weight::Story => Style::new(),
+                EventWeight::Trouble => app.theme.trouble(),
+                EventWeight::Story => Style::new(),
                 _ => app.theme.dim(),
             };
             let first = vec![

@@ -7,7 +7,7 @@ fn a_task_that_takes_long_holds_up_no_other() {
     let (looks_at, looked_at) = channel();
     let (release, released) = channel::<()>();
     let released = Mutex::new(released);
-    let looks = Looks::new(move |folder: &str| {
+    let looks = TaskLooks::new(move |folder: &str| {
         looks_at.send(folder.to_owned()).unwrap();
         if folder.starts_with("slow") {
             let _ = locked(&released).recv();
@@ -34,7 +34,7 @@ fn where_all_places_are_taken_the_newest_is_next() {
     let (looks_at, looked_at) = channel();
     let (release, released) = channel::<()>();
     let released = Mutex::new(released);
-    let looks = Looks::new(move |folder: &str| {
+    let looks = TaskLooks::new(move |folder: &str| {
         looks_at.send(folder.to_owned()).unwrap();
         let _ = locked(&released).recv();
     });
@@ -51,7 +51,7 @@ fn where_all_places_are_taken_the_newest_is_next() {
 #[test]
 fn a_fault_in_a_look_is_not_the_last_of_it() {
     let (looks_at, looked_at) = channel();
-    let looks = Looks::new(move |folder: &str| {
+    let looks = TaskLooks::new(move |folder: &str| {
         looks_at.send(folder.to_owned()).unwrap();
         assert!(folder != "broken", "a fault");
     });
@@ -67,7 +67,7 @@ fn a_fault_in_a_look_is_not_the_last_of_it() {
 #[test]
 fn news_wait_as_one_until_they_are_heard() {
     let (tell, told) = channel();
-    let news = News::default();
+    let news = NewsFlag::default();
     for _ in 0..100 {
         assert!(news.tell(&tell));
     }

@@ -1,6 +1,6 @@
 //! What a person does with the phases of a task from the dashboard.
 
-use super::{Gate, Outcome, moved};
+use super::{PhaseAtGate, VerbOutcome, moved};
 use orange_engine::store::Place;
 use orange_engine::tx::Committed;
 use orange_engine::verbs::change::Changed;
@@ -10,57 +10,68 @@ use orange_engine::verbs::phased::{
     gate, pause as pausing, rewind as rewinding, run as running, skip as skipping,
 };
 use orange_engine::verbs::start::StartOutcome;
-use orange_engine::views::transcripts::{self, Wanted};
+use orange_engine::views::transcripts::{self, WantedTranscripts};
 use orange_engine::{Call, Result, err};
 
 /// So much of a transcript is shown, from its end.
 const MOST_BYTES: usize = 256 * 1024;
 
-fn done(done: Committed) -> Outcome {
+fn done(done: Committed) -> VerbOutcome {
     moved(&Changed::from(done))
 }
 
-pub(super) fn approve(call: &Call, place: Place, shown: &Gate) -> Result<Outcome> {
+pub(super) fn approve(call: &Call, place: Place, shown: &PhaseAtGate) -> Result<VerbOutcome> {
     let wish = decision(shown, true, "");
     gate::decide(call, place, &wish).map(done)
 }
 
-pub(super) fn reject(call: &Call, place: Place, shown: &Gate, why: &str) -> Result<Outcome> {
+pub(super) fn reject(
+    call: &Call,
+    place: Place,
+    shown: &PhaseAtGate,
+    why: &str,
+) -> Result<VerbOutcome> {
     let wish = decision(shown, false, why);
     gate::decide(call, place, &wish).map(done)
 }
 
 /// A decision about what the person saw.
-fn decision<'a>(shown: &'a Gate, approved: bool, reason: &'a str) -> gate::Decision<'a> {
-    gate::Decision {
+fn decision<'a>(
+    shown: &'a PhaseAtGate,
+    approved: bool,
+    reason: &'a str,
+) -> gate::PersonDecision<'a> {
+    gate::PersonDecision {
         approved,
         reason,
         shown: Some((&shown.phase, shown.attempt)),
     }
 }
 
-pub(super) fn run(call: &Call, place: Place, again: Again) -> Result<Outcome> {
+pub(super) fn run(call: &Call, place: Place, again: Again) -> Result<VerbOutcome> {
     Ok(
         match running::run(call, place, again, &RunWish::default())? {
             StartOutcome::Started(changed) => moved(&changed),
             StartOutcome::Queued(task, why) => {
-                Outcome::said(format!("{}: queued, {why}", task.label()))
+                VerbOutcome::said(format!("{}: queued, {why}", task.label()))
             }
         },
     )
 }
 
-pub(super) fn pause(call: &Call, place: Place) -> Result<Outcome> {
+pub(super) fn pause(call: &Call, place: Place) -> Result<VerbOutcome> {
     pausing::pause(call, place).map(done)
 }
 
-pub(super) fn skip(call: &Call, place: Place, phase: &str, why: &str) -> Result<Outcome> {
+pub(super) fn skip(call: &Call, place: Place, phase: &str, why: &str) -> Result<VerbOutcome> {
     let committed = skipping::skip(call, place, phase, why)?;
     let label = committed.task.label();
-    Ok(Outcome::said(format!("{label}: phase {phase} is left out")))
+    Ok(VerbOutcome::said(format!(
+        "{label}: phase {phase} is left out"
+    )))
 }
 
-pub(super) fn rewind(call: &Call, place: Place, phase: &str) -> Result<Outcome> {
+pub(super) fn rewind(call: &Call, place: Place, phase: &str) -> Result<VerbOutcome> {
     let wish = RewindWish {
         phase: phase.to_owned(),
         before: false,
@@ -72,7 +83,7 @@ pub(super) fn rewind(call: &Call, place: Place, phase: &str) -> Result<Outcome> 
     let saved = rewound
         .rescue
         .map(|name| format!("; rescue {name} has what came after"));
-    Ok(Outcome::said(format!(
+    Ok(VerbOutcome::said(format!(
         "{label}: back at phase {phase}{}{}",
         at.unwrap_or_default(),
         saved.unwrap_or_default()
@@ -80,8 +91,8 @@ pub(super) fn rewind(call: &Call, place: Place, phase: &str) -> Result<Outcome> 
 }
 
 /// The end of what was said last in a phase.
-pub(super) fn transcript(call: &Call, place: Place, phase: &str) -> Result<Outcome> {
-    let wanted = Wanted {
+pub(super) fn transcript(call: &Call, place: Place, phase: &str) -> Result<VerbOutcome> {
+    let wanted = WantedTranscripts {
         phase: Some(phase.to_owned()),
         iteration: None,
     };
@@ -112,7 +123,7 @@ pub(super) fn transcript(call: &Call, place: Place, phase: &str) -> Result<Outco
         let path = newest.path.display();
         lines.insert(0, format!("… the beginning is in {path}"));
     }
-    Ok(Outcome::Text {
+    Ok(VerbOutcome::Text {
         title: format!("{} {}", task.label(), newest.name),
         lines,
     })

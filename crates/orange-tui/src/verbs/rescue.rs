@@ -1,11 +1,11 @@
 //! Rescues as the dashboard shows them, and bringing one back into the task's workspace.
 
-use super::Outcome;
+use super::VerbOutcome;
 use orange_core::Timestamp;
 use orange_core::display::time::relative;
 use orange_core::naming::counted;
 use orange_engine::verbs::rescue::{
-    self, RescueOwner, RescueRestored, RestoredTo, rescue_named, rescue_owner_at, restore_rescue,
+    self, RescueOwner, RestoredRescue, RestoredTo, rescue_named, rescue_owner_at, restore_rescue,
     show_rescue,
 };
 use orange_engine::{Call, Result};
@@ -15,7 +15,7 @@ fn owner(call: &Call, folder: &str) -> Result<RescueOwner> {
 }
 
 /// Names and texts, the newest first.
-pub(super) fn list(call: &Call, folder: &str) -> Result<Outcome> {
+pub(super) fn list(call: &Call, folder: &str) -> Result<VerbOutcome> {
     let now = Timestamp::now();
     let rescues = rescue::rescues(&owner(call, folder)?)?;
     let text = |one: &orange_engine::rescue::Rescue| {
@@ -25,11 +25,11 @@ pub(super) fn list(call: &Call, folder: &str) -> Result<Outcome> {
     };
     let newest_first = rescues.iter().rev();
     let listed = newest_first.map(|one| (one.name.clone(), text(one)));
-    Ok(Outcome::Rescues(listed.collect()))
+    Ok(VerbOutcome::Rescues(listed.collect()))
 }
 
 /// What is in one.
-pub(super) fn show(call: &Call, folder: &str, name: &str) -> Result<Outcome> {
+pub(super) fn show(call: &Call, folder: &str, name: &str) -> Result<VerbOutcome> {
     let owner = owner(call, folder)?;
     let shown = show_rescue(&owner, &rescue_named(&owner, name)?)?;
     let note = &shown.rescue.note;
@@ -50,15 +50,15 @@ pub(super) fn show(call: &Call, folder: &str, name: &str) -> Result<Outcome> {
         "the files go into the task's workspace; what is there now is saved first; ignored files are not in it"
             .to_owned(),
     );
-    Ok(Outcome::Rescue {
+    Ok(VerbOutcome::Rescue {
         name: shown.rescue.name.clone(),
         lines,
     })
 }
 
-pub(super) fn bring_back(call: &Call, folder: &str, name: &str) -> Result<Outcome> {
+pub(super) fn bring_back(call: &Call, folder: &str, name: &str) -> Result<VerbOutcome> {
     let owner = owner(call, folder)?;
-    let RescueRestored { rescue, to } = restore_rescue(call, &owner, name, None)?;
+    let RestoredRescue { rescue, to } = restore_rescue(call, &owner, name, None)?;
     let (label, name) = (&owner.label, &rescue.name);
     let text = match to {
         RestoredTo::Branch { branch } => format!("{label}: {name} is the branch {branch} now"),
@@ -83,5 +83,5 @@ pub(super) fn bring_back(call: &Call, folder: &str, name: &str) -> Result<Outcom
             text
         }
     };
-    Ok(Outcome::said(text))
+    Ok(VerbOutcome::said(text))
 }

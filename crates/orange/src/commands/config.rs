@@ -37,7 +37,7 @@ pub(crate) enum ConfigCommand {
     #[command(
         after_help = "Comments, order and layout of the file stay as they are. Several values make a list. For a whole team: write it into .orange/config.yaml of the repository and commit that.\n\nExamples:\n  orange config set merge.strategy rebase\n  orange config set workspace.copy .env 'certs/*.pem'\n  orange config set workspace.setup '[npm ci, make]'"
     )]
-    Set(SetArgs),
+    Set(ConfigSetArgs),
     /// Take one setting out of ~/orange/config.yaml: the default counts again
     #[command(after_help = "Example:\n  orange config unset merge.strategy")]
     Unset {
@@ -69,7 +69,7 @@ pub(crate) struct GetArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SetArgs {
+pub(crate) struct ConfigSetArgs {
     /// Such as merge.strategy
     #[arg(value_name = "KEY", add = keys())]
     key: String,

@@ -10,7 +10,7 @@ use orange_engine::verbs::project::{self, AddProject};
 use orange_engine::{Error, Result, err, find, git, settings};
 use orange_tui::keymap::Keymap;
 use orange_tui::theme::Theme;
-use orange_tui::{Options, run as show};
+use orange_tui::{DashboardOptions, run as show};
 use std::io::{IsTerminal, Write};
 use tempfile::NamedTempFile;
 
@@ -63,7 +63,7 @@ pub(crate) fn run(session: &Session, args: &DashboardArgs) -> Result<()> {
     crate::output::notices(&session.call.take_notices());
     show(
         &session.call,
-        Options {
+        DashboardOptions {
             theme: Theme {
                 colour: Palette::stdout().enabled,
                 ascii: args.ascii || dashboard.ascii,

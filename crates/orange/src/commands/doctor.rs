@@ -10,7 +10,7 @@ use clap::Args;
 use orange_core::naming::{counted, shell_word};
 use orange_core::{Action, text};
 use orange_engine::maintenance::doctor;
-use orange_engine::views::doctor::{Report, Terminal};
+use orange_engine::views::doctor::{DoctorReport, TerminalSize};
 use orange_engine::{Result, err};
 use std::path::Path;
 
@@ -36,7 +36,7 @@ impl DoctorArgs {
 
 pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
     let mut report = doctor::doctor(&session.call, args.repair, args.disk)?;
-    report.terminal = terminal_size().map(|(columns, rows)| Terminal { columns, rows });
+    report.terminal = terminal_size().map(|(columns, rows)| TerminalSize { columns, rows });
     for text in report.texts_mut() {
         *text = spelled(text).into();
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(session: &Session, args: &DoctorArgs) -> Result<()> {
 }
 
 /// What works in a home that is a copy.
-fn in_copy(report: &Report) -> String {
+fn in_copy(report: &DoctorReport) -> String {
     let original = report.copy_of.as_deref().unwrap_or(Path::new(""));
     let original = shell_word(&original.display().to_string());
     format!(

@@ -6,7 +6,7 @@ use crate::ui::{Palette, Style, ago, clean_block, size};
 use clap::Args;
 use orange_core::Timestamp;
 use orange_core::naming::counted;
-use orange_engine::maintenance::gc::{self, GcReport, Left};
+use orange_engine::maintenance::gc::{self, GcReport, LeftBehind};
 use orange_engine::{Result, err};
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
     let report = gc::gc(&session.call, !args.dry_run)?;
     session.finish(named("gc", &report), || as_text(&report))?;
     let left = report.kinds.iter().flat_map(|swept| &swept.left);
-    let failed: Vec<&Left> = left.filter(|left| left.failed).collect();
+    let failed: Vec<&LeftBehind> = left.filter(|left| left.failed).collect();
     match failed.as_slice() {
         [] => Ok(()),
         // The list is the message; the exit code is for scripts.
@@ -38,7 +38,7 @@ pub(crate) fn run(session: &Session, args: &GcArgs) -> Result<()> {
     }
 }
 
-fn failure(failed: &[&Left]) -> String {
+fn failure(failed: &[&LeftBehind]) -> String {
     let unseen = failed.iter().filter(|left| left.unseen).count();
     let counts = [
         (failed.len() - unseen, "could not be removed"),

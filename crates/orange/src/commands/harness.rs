@@ -5,7 +5,7 @@ use crate::session::Session;
 use crate::ui::{Cell, Column, Style, Table, clean, clean_block};
 use clap::Subcommand;
 use orange_engine::harness::supports::NO;
-use orange_engine::sessions::programs::Listed;
+use orange_engine::sessions::programs::ListedHarness;
 use orange_engine::views::harnesses;
 use orange_engine::{Result, settings};
 use std::fmt::Write;
@@ -47,7 +47,7 @@ const COLUMNS: &[Column] = &[
     Column::new("EFFORT").priority(8),
 ];
 
-fn as_text(harnesses: &[Listed]) -> String {
+fn as_text(harnesses: &[ListedHarness]) -> String {
     let mut table = Table::new(COLUMNS);
     for harness in harnesses {
         let version = match (&harness.path, &harness.version) {

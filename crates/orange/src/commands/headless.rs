@@ -10,7 +10,7 @@ use clap::Args;
 use orange_core::config::{DEFAULT_TIMEOUT, Effort, Permissions, time_span};
 use orange_core::{Action, text};
 use orange_engine::harness::model::ModelChoice;
-use orange_engine::headless::{Request, Turn, TurnExtras};
+use orange_engine::headless::{Turn, TurnExtras, TurnRequest};
 use orange_engine::verbs::headless;
 use orange_engine::{Result, err, settings};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -66,7 +66,7 @@ pub(crate) fn run(session: &Session, args: &HeadlessArgs) -> Result<()> {
         prompt => prompt.to_owned(),
     };
     let agents = settings::config(&session.call)?.agents.clone();
-    let request = Request {
+    let request = TurnRequest {
         harness: match &args.harness {
             Some(named) => named.clone(),
             None => settings::harness::usual_worker(&session.call)?,

@@ -3,9 +3,9 @@
 mod shown;
 
 use crate::completion::{Wanted, tasks, words};
-use crate::log::follow::Follower;
+use crate::log::follow::LogFollower;
 use crate::log::read::{LogPart, parts};
-use crate::log::record::{Filter, LEVELS, Line};
+use crate::log::record::{LEVELS, LogFilter, LogLine};
 use crate::output::{self, named};
 use crate::session::Session;
 use crate::signals::Signals;
@@ -17,7 +17,7 @@ use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::event_log::COMPONENTS;
 use orange_engine::{IoContext, Result, err};
-use shown::{Layout, to_json};
+use shown::{LogLayout, to_json};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::time::Duration;
@@ -61,7 +61,7 @@ pub(crate) struct LogArgs {
     task: Option<String>,
     /// Only since then: 30m, 8h, or 2026-11-15, "2026-11-15 03:00"
     #[arg(long, value_name = "TIME", value_parser = since)]
-    since: Option<Since>,
+    since: Option<SinceTime>,
     /// Print new lines as they are written
     #[arg(long, short)]
     follow: bool,
@@ -75,19 +75,19 @@ impl LogArgs {
 
 /// A time, and how it was said.
 #[derive(Debug, Clone)]
-struct Since {
+struct SinceTime {
     time: Timestamp,
     said: String,
 }
 
-fn since(text: &str) -> std::result::Result<Since, String> {
+fn since(text: &str) -> std::result::Result<SinceTime, String> {
     // `8h` is a span, and every time has a minus or a colon.
     let said = if text.contains(['-', ':']) {
         format!("since {text}")
     } else {
         format!("in the last {text}")
     };
-    Ok(Since {
+    Ok(SinceTime {
         time: time_of(text)?,
         said,
     })
@@ -112,7 +112,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         return Err(err!(Usage, "--lines 0 shows nothing")
             .hint("name a larger number; with --follow, 0 shows only what comes"));
     }
-    let wanted = Filter {
+    let wanted = LogFilter {
         level: args.level.as_ref().and_then(|level| rank(level)),
         component: args.component.clone(),
         text: args.grep.as_ref().map(|text| text.to_lowercase()),
@@ -137,7 +137,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
     if let Some(component) = &args.component {
         known_component(component, &found.components)?;
     }
-    let layout = Layout::of(found.lines.iter());
+    let layout = LogLayout::of(found.lines.iter());
     // With --lines, older lines are not mentioned.
     let more = found.more && args.lines.is_none();
     if !args.follow {
@@ -156,7 +156,7 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         }
         return Ok(());
     }
-    let show = |line: &Line| {
+    let show = |line: &LogLine| {
         if session.json {
             output::print_json(&to_json(line))
         } else {
@@ -164,13 +164,13 @@ pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
         }
     };
     let mut read_on = found.lines.iter().all(&show);
-    let mut follower = Follower::after(&home, files);
+    let mut follower = LogFollower::after(&home, files);
     while read_on && !output::is_closed(NAP) {
         if let Some(signals) = &signals {
             signals.obey();
         }
         for bytes in follower.news().doing("read", &path)? {
-            let line = Line::read(&bytes);
+            let line = LogLine::read(&bytes);
             let shown = !line.raw.trim().is_empty() && wanted.wants(&line);
             read_on = read_on && (!shown || show(&line));
         }
@@ -217,16 +217,16 @@ fn task_id(session: &Session, name: &str) -> Result<String> {
 
 /// The newest lines that are wanted, and what was seen on the way.
 #[derive(Default)]
-struct Found {
-    lines: VecDeque<Line>,
+struct FoundLines {
+    lines: VecDeque<LogLine>,
     /// There are earlier ones that are wanted, too.
     more: bool,
     looked_at: usize,
     components: BTreeSet<String>,
 }
 
-fn last_lines(files: &[LogPart], wanted: &Filter, most: usize) -> std::io::Result<Found> {
-    let mut found = Found::default();
+fn last_lines(files: &[LogPart], wanted: &LogFilter, most: usize) -> std::io::Result<FoundLines> {
+    let mut found = FoundLines::default();
     for file in files {
         let go_on = file.backwards(|bytes| {
             found.looked_at += 1;
@@ -234,7 +234,7 @@ fn last_lines(files: &[LogPart], wanted: &Filter, most: usize) -> std::io::Resul
             if wanted.is_too_old(bytes) {
                 return true;
             }
-            let line = Line::read(bytes);
+            let line = LogLine::read(bytes);
             if let Some(record) = &line.record
                 && !found.components.contains(&record.component)
             {

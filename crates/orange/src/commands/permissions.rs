@@ -1,6 +1,6 @@
 //! `orange permissions …`: what agents may do without asking again, and taking it back.
 
-use crate::completion::{Wanted as WantedTasks, projects, rules, tasks};
+use crate::completion::{Wanted, projects, rules, tasks};
 use crate::output::named;
 use crate::session::Session;
 use crate::ui::{Cell, Column, Style, Table, ago, clean};
@@ -9,7 +9,7 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_engine::Result;
 use orange_engine::verbs::permissions as verb;
-use orange_engine::views::permissions::{self, Wanted};
+use orange_engine::views::permissions::{self, WantedPermissions};
 use orange_engine::views::task;
 use orange_engine::views::{PermissionRow, RemovedRules};
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub(crate) enum PermissionsCommand {
     #[command(
         after_help = "`orange answer TASK --always` adds a rule. Rules of a task that is over do not count and are not listed.\n\nExamples:\n  orange permissions list\n  orange permissions list --task TASK-001\n  orange permissions list --project shop --json"
     )]
-    List(ListArgs),
+    List(PermissionListArgs),
     /// Remove rules, so that agents ask again
     #[command(
         after_help = "Examples:\n  orange permissions remove 1\n  orange permissions remove 1 2"
@@ -30,12 +30,12 @@ pub(crate) enum PermissionsCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct PermissionListArgs {
     /// Rules of this project and its tasks (default: of all)
     #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
     /// What counts for this task: its own rules, and its project's
-    #[arg(long, value_name = "ID", conflicts_with = "project", add = tasks(WantedTasks::Any))]
+    #[arg(long, value_name = "ID", conflicts_with = "project", add = tasks(Wanted::Any))]
     task: Option<String>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn run(session: &Session, command: &PermissionsCommand) -> Result<()>
     }
 }
 
-fn list(session: &Session, args: &ListArgs) -> Result<()> {
-    let mut wanted = Wanted::default();
+fn list(session: &Session, args: &PermissionListArgs) -> Result<()> {
+    let mut wanted = WantedPermissions::default();
     if let Some(project) = &args.project {
         wanted.project = Some(session.required_project(Some(project))?);
     }

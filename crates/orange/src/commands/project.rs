@@ -34,7 +34,7 @@ pub(crate) enum ProjectCommand {
     #[command(
         after_help = "Examples:\n  orange project update shop --pool-size 8\n  orange project update shop --permissions ask\n  orange project update shop --prefix API           for tasks from now on\n  orange project update shop --path ~/new/place/shop"
     )]
-    Update(UpdateArgs),
+    Update(ProjectUpdateArgs),
     /// Look at the commands a repository comes with, and agree to them
     #[command(
         after_help = "Examples:\n  orange project trust shop\n  orange project trust shop --yes\n  orange project trust shop --revoke"
@@ -81,7 +81,7 @@ struct ProjectFields {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct UpdateArgs {
+pub(crate) struct ProjectUpdateArgs {
     /// The project
     #[arg(add = projects())]
     name: String,

@@ -28,11 +28,11 @@ pub(crate) enum PromptCommand {
     #[command(
         after_help = "Examples:\n  orange prompt show worker                      the text with its variables\n  orange prompt show reviewer --task TASK-001    what its reviewer would get\n  mkdir -p .orange/prompts\n  orange prompt show worker > .orange/prompts/worker.md"
     )]
-    Show(ShowArgs),
+    Show(PromptShowArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct PromptShowArgs {
     /// Which prompt; `orange prompt list` shows them
     #[arg(value_parser = word::<PromptName>, add = prompts())]
     name: PromptName,
@@ -79,7 +79,7 @@ fn prompts_of(session: &Session, named: Option<&str>) -> Result<Prompts> {
     prompts::prompts(&session.call, project.as_deref())
 }
 
-fn show(session: &Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &PromptShowArgs) -> Result<()> {
     let name = args.name;
     let Some(id) = &args.task else {
         let prompts = prompts_of(session, args.project.as_deref())?;

@@ -12,7 +12,7 @@ use orange_core::search::Query;
 use orange_core::search::passage::Passage;
 use orange_core::task::Status;
 use orange_engine::Result;
-use orange_engine::index::search::{Finding, Match, Matches, Whereabouts};
+use orange_engine::index::search::{Match, Matches, SearchHit, Whereabouts};
 use orange_engine::views::search;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -150,9 +150,9 @@ fn block(task: &Match, with_project: bool, now: Timestamp) -> String {
     }
     let summary = shown(&task.summary, taken);
     let mut text = format!("{head}{summary}\n");
-    let besides = |one: &&Finding| one.place != Whereabouts::Summary;
+    let besides = |one: &&SearchHit| one.place != Whereabouts::Summary;
     for finding in task.found.iter().filter(besides) {
-        let Finding { place, passage, .. } = finding;
+        let SearchHit { place, passage, .. } = finding;
         let when = finding.event.as_ref().and_then(|event| event.timestamp);
         let when = when.map(|at| format!(" ({})", ago(now, at)));
         let file = finding.transcript.as_deref();

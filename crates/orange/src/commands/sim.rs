@@ -9,7 +9,7 @@ use clap::{Args, ValueHint};
 use orange_core::work::plan::PhaseKind;
 use orange_core::workflow::Role;
 use orange_engine::{Result, err};
-use orange_sim::{BUILT_IN, Display, Headless, Settings};
+use orange_sim::{BUILT_IN, Display, Headless, SimSettings};
 use std::path::PathBuf;
 
 /// Play a scripted agent, to rehearse without spending tokens
@@ -86,7 +86,7 @@ pub(crate) fn run(args: SimArgs) -> Result<()> {
         let message = format!("the current folder cannot be read: {error}");
         err!(Usage, "{message}").hint("change to a folder that exists")
     })?;
-    orange_sim::run(Settings {
+    orange_sim::run(SimSettings {
         script: args
             .script
             .or_else(|| variable("ORANGE_SIM_SCRIPT").map(PathBuf::from)),

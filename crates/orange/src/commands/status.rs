@@ -7,7 +7,7 @@ use crate::completion::projects;
 use crate::output::{self, named};
 use crate::session::home;
 use clap::Args;
-use format::Format;
+use format::StatusFormat;
 use orange_engine::views::{Standing, StandingView, counts};
 use orange_engine::{Call, Code, Result, Settings};
 
@@ -47,7 +47,7 @@ pub(crate) struct StatusArgs {
 }
 
 pub(crate) fn run(args: &StatusArgs, json: bool) -> Result<()> {
-    let format = Format::parse(args.format.as_deref().unwrap_or("{line}"))?;
+    let format = StatusFormat::parse(args.format.as_deref().unwrap_or("{line}"))?;
     let standing = match standing(args.project.as_deref()) {
         Ok(standing) => standing,
         // A name that is wrong stays wrong; everything else is said by the next command that is not a prompt.

@@ -61,8 +61,8 @@ use orange_engine::Result;
 #[command(defer = true)]
 pub(crate) enum TaskCommand {
     Create(create::CreateArgs),
-    List(list::ListArgs),
-    Show(show::ShowArgs),
+    List(list::TaskListArgs),
+    Show(show::TaskShowArgs),
     Spawn(spawn::SpawnArgs),
     Attach(attach::AttachArgs),
     Peek(peek::PeekArgs),
@@ -99,7 +99,7 @@ pub(crate) enum TaskCommand {
     RequestChanges(request_changes::RequestChangesArgs),
     Merge(merge::MergeArgs),
     Wait(wait::WaitArgs),
-    Update(update::UpdateArgs),
+    Update(update::TaskUpdateArgs),
     Complete(complete::CompleteArgs),
     Stuck(stuck::StuckArgs),
     RetryHooks(retry_hooks::RetryHooksArgs),

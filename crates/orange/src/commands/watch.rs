@@ -11,14 +11,14 @@ use orange_core::history::Event;
 use orange_core::id::Key;
 use orange_core::naming::counted;
 use orange_core::task::{Status, Task};
-use orange_core::timeline::{self, Weight};
+use orange_core::timeline::{self, EventWeight};
 use orange_core::{TaskName, text};
 use orange_engine::Result;
 use orange_engine::background::monitor::Monitor;
-use orange_engine::index::list::{Filter, Listed};
+use orange_engine::index::list::{ListedTask, TaskFilter};
 use orange_engine::settings;
 use orange_engine::store::Place;
-use orange_engine::store::feed::{Change, Feed};
+use orange_engine::store::feed::{Feed, HomeChange};
 use orange_engine::views::{EventLine, inbox, list, task};
 use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal;
@@ -50,13 +50,13 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
             "nothing is seen to with such settings: this only prints what happens; start it again once they are corrected",
         );
     }
-    let mut watch = Watch {
+    let mut watch = MonitorWatch {
         session,
         monitor: Monitor::default(),
         interval: (!only_prints).then_some(interval),
         next_tick: Instant::now(),
         told_to_follow: false,
-        news: News::default(),
+        news: PrintedEvents::default(),
     };
     // Before the first look, so that no change falls between the two.
     let feed = (!args.once).then(|| Feed::open(session.call.store()));
@@ -76,17 +76,17 @@ pub(crate) fn run(session: &Session, args: &WatchArgs) -> Result<()> {
 }
 
 /// The monitor, and what was printed of its home.
-struct Watch<'a> {
+struct MonitorWatch<'a> {
     session: &'a Session,
     monitor: Monitor,
     /// How often the monitor looks; None if this only prints.
     interval: Option<Duration>,
     next_tick: Instant,
     told_to_follow: bool,
-    news: News,
+    news: PrintedEvents,
 }
 
-impl Watch<'_> {
+impl MonitorWatch<'_> {
     /// Prints what needs a person now.
     fn tell_beginning(&self) -> Result<()> {
         if self.session.json {
@@ -107,10 +107,10 @@ impl Watch<'_> {
             let until_tick = self.next_tick.saturating_duration_since(Instant::now());
             let timeout = self.interval.map_or(Duration::MAX, |_| until_tick);
             match feed.next(timeout) {
-                Change::Tasks(folders) => self.news.read_tasks(self.session, &folders)?,
-                Change::Rescan => self.news.read_all(self.session, true)?,
+                HomeChange::Tasks(folders) => self.news.read_tasks(self.session, &folders)?,
+                HomeChange::Rescan => self.news.read_all(self.session, true)?,
                 // What agents signal is news once it is journalled.
-                Change::Runs | Change::Nothing => continue,
+                HomeChange::Runs | HomeChange::Nothing => continue,
             }
             feed.watch_tasks(self.news.open.iter().cloned());
         }
@@ -134,7 +134,7 @@ impl Watch<'_> {
 
 /// What was printed so far.
 #[derive(Default)]
-struct News {
+struct PrintedEvents {
     /// How far each journal was read, by the task's folder.
     read: HashMap<String, usize>,
     /// The folders of tasks that are not over.
@@ -150,12 +150,12 @@ struct Named {
     is_over: bool,
 }
 
-impl News {
+impl PrintedEvents {
     /// Looks at every task, and prints what is new, or only remembers it.
     fn read_all(&mut self, session: &Session, print: bool) -> Result<()> {
-        let filter = Filter {
+        let filter = TaskFilter {
             all: true,
-            ..Filter::default()
+            ..TaskFilter::default()
         };
         let mut lines = Vec::new();
         self.open.clear();
@@ -212,7 +212,7 @@ impl News {
 }
 
 impl Named {
-    fn listed(row: Listed) -> Named {
+    fn listed(row: ListedTask) -> Named {
         Named {
             is_over: row.status.parse().is_ok_and(Status::is_terminal),
             folder: row.folder,
@@ -261,7 +261,10 @@ fn print_lines(session: &Session, mut lines: Vec<(Event, Rc<Named>)>) {
 
 /// An event as a line for people; None for what only machines need.
 pub(crate) fn told(event: &Event) -> Option<String> {
-    let matters = matches!(timeline::weight(event), Weight::Story | Weight::Trouble);
+    let matters = matches!(
+        timeline::weight(event),
+        EventWeight::Story | EventWeight::Trouble
+    );
     matters.then(|| {
         let words = spelled(&timeline::event_text(event));
         format!("{} {words}", timeline::who(event))

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use orange_core::choice::NotAllowed;
 use orange_core::task::{BlockedReason, Status};
 use orange_core::timeline::hooks;
-use orange_core::workflow::{HookEntry, Kind, Transition, Who, Workflow};
+use orange_core::workflow::{HookEntry, StatusKind, Transition, Who, Workflow};
 use orange_engine::Result;
 use orange_engine::views::workflow::{self as view, TransitionRow, limited, with_reason};
 use std::fmt::Write;
@@ -19,21 +19,21 @@ pub(crate) enum WorkflowCommand {
     #[command(
         after_help = "Examples:\n  orange workflow show\n  orange workflow show phased\n  orange workflow show interactive --format mermaid > flow.mmd"
     )]
-    Show(ShowArgs),
+    Show(WorkflowShowArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct WorkflowShowArgs {
     /// Which workflow
     #[arg(default_value = "interactive", value_parser = parse_name, add = words(Workflow::NAMES))]
     name: &'static Workflow,
     /// Text to read, or a Mermaid state diagram
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = WorkflowFormat::Text)]
+    format: WorkflowFormat,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum WorkflowFormat {
     Text,
     Mermaid,
 }
@@ -58,8 +58,8 @@ pub(crate) fn run(command: &WorkflowCommand, wants_json: bool) -> Result<()> {
         return Ok(());
     }
     let text = match args.format {
-        Format::Text => wrapped(&as_text(workflow), Extent::stdout()).into_owned(),
-        Format::Mermaid => as_mermaid(workflow),
+        WorkflowFormat::Text => wrapped(&as_text(workflow), Extent::stdout()).into_owned(),
+        WorkflowFormat::Mermaid => as_mermaid(workflow),
     };
     output::print(&text);
     Ok(())
@@ -82,9 +82,9 @@ fn as_text(workflow: &Workflow) -> String {
     let width = names.fold(14, usize::max);
     for info in workflow.statuses {
         let kind = match info.kind {
-            Kind::Over => "terminal",
-            Kind::Active => "active",
-            Kind::Waiting => "",
+            StatusKind::Over => "terminal",
+            StatusKind::Active => "active",
+            StatusKind::Waiting => "",
         };
         let status = with_reason(info.status, info.reason);
         let line = format!("  {status:<width$} {kind:<9} {}", info.meaning);
@@ -162,7 +162,7 @@ fn as_mermaid(workflow: &Workflow) -> String {
         }
     }
     for info in workflow.statuses {
-        if info.kind == Kind::Over {
+        if info.kind == StatusKind::Over {
             let _ = writeln!(text, "    {} --> [*]", id(info.status, info.reason));
         }
     }

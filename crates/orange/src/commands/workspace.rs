@@ -25,12 +25,12 @@ pub(crate) enum WorkspaceCommand {
     #[command(
         after_help = "Examples:\n  orange workspace list\n  orange workspace list --disk --json"
     )]
-    List(ListArgs),
+    List(WorkspaceListArgs),
     /// Remove free slots beyond the pool's size, and old rescue refs
     #[command(
         after_help = "What is in a slot is saved before it goes: `orange rescue list`. Files that git ignores (.env, build output) are not saved and go with it. A slot that a task has, or that a process lives in, stays.\n\nExamples:\n  orange workspace gc\n  orange workspace gc --all             every free slot"
     )]
-    Gc(GcArgs),
+    Gc(WorkspaceGcArgs),
 }
 
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(crate) struct InitArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct WorkspaceListArgs {
     /// Slots of this project (default: of all)
     #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct GcArgs {
+pub(crate) struct WorkspaceGcArgs {
     /// Slots of this project (default: of all)
     #[arg(long, value_name = "NAME", add = projects())]
     project: Option<String>,
@@ -80,7 +80,7 @@ fn init(session: &Session, args: &InitArgs) -> Result<()> {
     session.finish(named("workspaces", &made), || text)
 }
 
-fn list(session: &Session, args: &ListArgs) -> Result<()> {
+fn list(session: &Session, args: &WorkspaceListArgs) -> Result<()> {
     if let Some(project) = &args.project {
         session.required_project(Some(project))?;
     }
@@ -88,7 +88,7 @@ fn list(session: &Session, args: &ListArgs) -> Result<()> {
     session.finish(named("workspaces", &slots), || as_text(&slots, args.disk))
 }
 
-fn gc(session: &Session, args: &GcArgs) -> Result<()> {
+fn gc(session: &Session, args: &WorkspaceGcArgs) -> Result<()> {
     if let Some(project) = &args.project {
         session.required_project(Some(project))?;
     }

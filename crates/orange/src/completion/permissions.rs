@@ -2,11 +2,11 @@
 
 use super::values::{described, offering};
 use clap_complete::engine::ArgValueCompleter;
-use orange_engine::views::permissions::{Wanted, permissions};
+use orange_engine::views::permissions::{WantedPermissions, permissions};
 
 pub(crate) fn rules() -> ArgValueCompleter {
     offering(|line, _| {
-        let rules = permissions(&line.call()?, &Wanted::default()).ok()?;
+        let rules = permissions(&line.call()?, &WantedPermissions::default()).ok()?;
         let offer = |rule: &orange_engine::views::PermissionRow| {
             described(rule.number.to_string(), &rule.allows)
         };

@@ -1,7 +1,7 @@
 //! Phases that can be named: those of the plan of the task that stands in the line, or that the user is in.
 
 use super::rescues::owner;
-use super::values::{Line, described, offering};
+use super::values::{TypedLine, described, offering};
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::ArgValueCompleter;
 use orange_core::work::phase_gate::PhaseGateKind;
@@ -28,7 +28,7 @@ pub(crate) fn gates() -> ArgValueCompleter {
     })
 }
 
-impl Line {
+impl TypedLine {
     /// The phases of the task's plan, and where each stands.
     fn phases(&self) -> Option<Vec<(String, String)>> {
         let (call, project, id) = self.task()?;

@@ -1,11 +1,11 @@
 //! Settings that can be named, and what each of them may be.
 
-use super::values::{Line, described, offering};
+use super::values::{TypedLine, described, offering};
 use clap_complete::CompletionCandidate;
 use clap_complete::engine::ArgValueCompleter;
-use orange_core::config::{Kind, Setting};
+use orange_core::config::{Setting, SettingKind};
 use orange_core::yaml::to_yaml_inline;
-use orange_engine::views::{SettingView, Source, settings};
+use orange_engine::views::{SettingView, ValueSource, settings};
 use serde_json::Value;
 
 pub(crate) fn keys() -> ArgValueCompleter {
@@ -46,11 +46,11 @@ pub(crate) fn assignments() -> ArgValueCompleter {
     })
 }
 
-impl Line {
+impl TypedLine {
     /// The keys in order; only those in config.yaml where there are any, if only they are asked for.
     fn keys(&self, in_file: bool) -> Vec<CompletionCandidate> {
         let offer = |one: &SettingView| {
-            let is_in_file = matches!(one.sources.as_slice(), [Source::User { .. }]);
+            let is_in_file = matches!(one.sources.as_slice(), [ValueSource::User { .. }]);
             described(one.key.clone(), one.setting.about).hide(in_file && !is_in_file)
         };
         let mut keys: Vec<CompletionCandidate> = match self.settings() {
@@ -83,10 +83,10 @@ impl Line {
             _ => "",
         };
         let words: Vec<String> = match setting.kind {
-            Kind::Flag => ["true", "false"].map(str::to_owned).to_vec(),
-            Kind::OneOf(words) => words.iter().map(|&word| word.to_owned()).collect(),
-            Kind::Harness => self.harnesses(),
-            Kind::Secret => Vec::new(),
+            SettingKind::Flag => ["true", "false"].map(str::to_owned).to_vec(),
+            SettingKind::OneOf(words) => words.iter().map(|&word| word.to_owned()).collect(),
+            SettingKind::Harness => self.harnesses(),
+            SettingKind::Secret => Vec::new(),
             _ => {
                 let mut known: Vec<String> =
                     [&now, &default].into_iter().flatten().cloned().collect();

@@ -1,10 +1,10 @@
 //! Tasks that can be named: those that the command is for first, the newest of them before the others.
 
-use super::values::{Line, Offers, begins, described, offering};
+use super::values::{Offers, TypedLine, begins, described, offering};
 use clap_complete::engine::ArgValueCompleter;
 use orange_core::task::{BlockedReason, Status, Task};
 use orange_core::workflow::{Intent, Trigger, Workflow};
-use orange_engine::index::list::Listed;
+use orange_engine::index::list::ListedTask;
 use orange_engine::views::quick_reads;
 use std::cmp::Reverse;
 
@@ -35,7 +35,7 @@ pub(crate) enum Wanted {
 
 impl Wanted {
     /// The smaller the better; None: only where its name has been begun and no other fits.
-    fn rank(self, task: &Listed) -> Option<u8> {
+    fn rank(self, task: &ListedTask) -> Option<u8> {
         // Tasks with an unknown status are offered.
         let status = task.status.parse::<Status>().ok();
         let has_started = status.is_none_or(Status::has_started);
@@ -92,7 +92,7 @@ pub(crate) fn tasks(wanted: Wanted) -> ArgValueCompleter {
     offering(move |line, begun| line.tasks(begun, wanted))
 }
 
-impl Line {
+impl TypedLine {
     fn tasks(&self, begun: &str, wanted: Wanted) -> Offers {
         let call = self.call()?;
         let here = self.project(&call);
@@ -101,10 +101,10 @@ impl Line {
             let name = name_of(task, here.as_deref(), begun)?;
             Some((name, task))
         });
-        let mut found: Vec<(String, &Listed)> = named.collect();
+        let mut found: Vec<(String, &ListedTask)> = named.collect();
         if found.is_empty() && is_number(begun) {
             // `4` is TASK-004, never the beginning of somebody else's id.
-            let is_it = |task: &&Listed| {
+            let is_it = |task: &&ListedTask| {
                 here.as_deref() == Some(task.project.as_str())
                     && task.key.is_some_and(|key| Ok(key.number) == begun.parse())
             };
@@ -115,7 +115,7 @@ impl Line {
             found.extend(by_id.map(|task| (task.id.clone(), task)));
             found.extend(by_key_elsewhere(&tasks, here.as_deref(), begun));
         }
-        let is_elsewhere = |task: &Listed| here.as_deref() != Some(task.project.as_str());
+        let is_elsewhere = |task: &ListedTask| here.as_deref() != Some(task.project.as_str());
         found.sort_by_cached_key(|(_, task)| {
             let rank = wanted.rank(task).unwrap_or(u8::MAX);
             let project = is_elsewhere(task).then(|| task.project.clone());
@@ -137,13 +137,13 @@ impl Line {
 
 /// Tasks of other projects by keys that tell the project: none that begins as those of most do, or that two of them have.
 fn by_key_elsewhere<'t>(
-    tasks: &'t [Listed],
+    tasks: &'t [ListedTask],
     here: Option<&str>,
     begun: &str,
-) -> Vec<(String, &'t Listed)> {
-    let elsewhere = |task: &&Listed| here != Some(task.project.as_str());
+) -> Vec<(String, &'t ListedTask)> {
+    let elsewhere = |task: &&ListedTask| here != Some(task.project.as_str());
     let keyed = tasks.iter().filter(elsewhere);
-    let mut found: Vec<(String, &Listed)> = keyed
+    let mut found: Vec<(String, &ListedTask)> = keyed
         .filter_map(|task| {
             let key = task.key.filter(|key| !key.prefix.is_default())?;
             Some((key.to_string(), task))
@@ -157,7 +157,7 @@ fn by_key_elsewhere<'t>(
 }
 
 /// How a task can be called by somebody who has typed this much. None: not at all.
-pub(super) fn name_of(task: &Listed, here: Option<&str>, begun: &str) -> Option<String> {
+pub(super) fn name_of(task: &ListedTask, here: Option<&str>, begun: &str) -> Option<String> {
     let is_here = here == Some(task.project.as_str());
     let (project, branch) = (&task.project, &task.branch);
     let key = task.key.map(|key| key.to_string());

@@ -16,7 +16,7 @@ use orange_engine::{Call, Settings, find, harness, settings, trash};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-pub(super) struct Line {
+pub(super) struct TypedLine {
     pub(super) words: Vec<String>,
     pub(super) folder: Option<PathBuf>,
 }
@@ -27,11 +27,11 @@ pub(super) type Offers = Option<Vec<CompletionCandidate>>;
 /// A completer: of these values those that go on from what has been typed.
 pub(super) fn offering<F>(values: F) -> ArgValueCompleter
 where
-    F: Fn(&Line, &str) -> Offers + Send + Sync + 'static,
+    F: Fn(&TypedLine, &str) -> Offers + Send + Sync + 'static,
 {
     ArgValueCompleter::new(move |begun: &OsStr| {
         let begun = begun.to_str();
-        let offers = begun.and_then(|begun| Some((begun, values(&Line::typed(), begun)?)));
+        let offers = begun.and_then(|begun| Some((begun, values(&TypedLine::typed(), begun)?)));
         let Some((begun, mut offers)) = offers else {
             return Vec::new();
         };
@@ -40,10 +40,10 @@ where
     })
 }
 
-impl Line {
-    fn typed() -> Line {
+impl TypedLine {
+    fn typed() -> TypedLine {
         let words = std::env::args_os().skip_while(|word| word != "--").skip(1);
-        Line {
+        TypedLine {
             words: words
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),

@@ -7,12 +7,12 @@ use orange_core::gate::Gate;
 use orange_core::history::payload::TaskMerged;
 use orange_core::history::{Event, EventType, History};
 use orange_core::task::{Status, Task};
-use orange_core::timeline::{self, Weight};
+use orange_core::timeline::{self, EventWeight};
 use orange_core::workflow::{Intent, Role, Workflow};
 use orange_engine::git;
 use std::path::PathBuf;
 
-pub(super) struct Actor {
+pub(super) struct DemoActor {
     pub(super) demo_task: &'static DemoTask,
     pub(super) key: String,
     pub(super) branch: String,
@@ -29,11 +29,11 @@ pub(super) struct Actor {
     pub(super) questions: usize,
     pub(super) crashes: usize,
     /// What it came to on main.
-    pub(super) merged: Option<Merge>,
+    pub(super) merged: Option<DemoMerge>,
 }
 
 /// A merge as the journal tells of it.
-pub(super) struct Merge {
+pub(super) struct DemoMerge {
     pub(super) commit: String,
     /// How many commits of the branch are in it.
     pub(super) commits: usize,
@@ -47,20 +47,20 @@ pub(super) enum UserAction {
     Merge,
 }
 
-pub(super) struct News {
+pub(super) struct DemoNews {
     /// None for what only machines need to know.
     pub(super) text: Option<String>,
     pub(super) action: Option<UserAction>,
 }
 
-impl Actor {
+impl DemoActor {
     pub(super) fn new(
         demo_task: &'static DemoTask,
         key: &str,
         branch: &str,
         folder: PathBuf,
-    ) -> Actor {
-        Actor {
+    ) -> DemoActor {
+        DemoActor {
             demo_task,
             key: key.to_owned(),
             branch: branch.to_owned(),
@@ -77,7 +77,7 @@ impl Actor {
         }
     }
 
-    pub(super) fn look(&mut self) -> Vec<News> {
+    pub(super) fn look(&mut self) -> Vec<DemoNews> {
         let bytes = std::fs::read(self.folder.join("history.jsonl")).unwrap_or_default();
         // A line that is being written is read the next time.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n');
@@ -88,7 +88,7 @@ impl Actor {
         events.iter().map(|event| self.take(event)).collect()
     }
 
-    fn take(&mut self, event: &Event) -> News {
+    fn take(&mut self, event: &Event) -> DemoNews {
         let mut action = None;
         let waited = self.waits();
         match event.kind {
@@ -118,7 +118,7 @@ impl Actor {
         if let Some(text) = &text {
             self.now.clone_from(text);
         }
-        News { text, action }
+        DemoNews { text, action }
     }
 
     /// Whether it waits for the user's decision, with nothing on its way any more.
@@ -163,7 +163,7 @@ impl Actor {
                 watch::told(event)
             }
             // The rest goes without saying, unless something is wrong.
-            _ if timeline::weight(event) == Weight::Trouble => watch::told(event),
+            _ if timeline::weight(event) == EventWeight::Trouble => watch::told(event),
             _ => None,
         }
     }
@@ -209,9 +209,9 @@ impl Actor {
     }
 }
 
-fn merge(event: &Event) -> Option<Merge> {
+fn merge(event: &Event) -> Option<DemoMerge> {
     let merge = TaskMerged::of(event)?;
-    Some(Merge {
+    Some(DemoMerge {
         commit: merge.commit?.to_owned(),
         commits: merge.commits?,
     })

@@ -1,7 +1,7 @@
 //! Clearing away: the demo's own tmux server by its socket, its processes by their environment, its folder. What is left
 //! after that is told.
 
-use super::stage::Stage;
+use super::stage::DemoStage;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ const NAP: Duration = Duration::from_millis(10);
 /// For tmux to answer, for programs to end by themselves, and for them to be gone when they were killed.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-pub(super) fn clean_up(stage: &Stage) -> Vec<String> {
+pub(super) fn clean_up(stage: &DemoStage) -> Vec<String> {
     if stage.socket().exists() {
         bounded(stage.kill_server());
     }

@@ -1,6 +1,6 @@
 //! The three tasks of the demo: what each is about, what its agents do, what the user does, and where it must get to.
 
-use super::actor::Actor;
+use super::actor::DemoActor;
 use orange_core::task::{Weight, WorkflowName};
 
 pub(super) struct DemoTask {
@@ -72,7 +72,7 @@ impl DemoTask {
     }
 
     /// Why a task did not get where it should; None if it did.
-    pub(super) fn missing(&self, actor: &Actor) -> Option<String> {
+    pub(super) fn missing(&self, actor: &DemoActor) -> Option<String> {
         if !actor.over() {
             return Some(format!("is {}, not merged", actor.status));
         }

@@ -1,11 +1,11 @@
 //! What is on main when the play is over, and whether it is what should be there.
 
-use super::actor::Actor;
+use super::actor::DemoActor;
 use super::project::COMMITS;
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub(super) struct Commit {
+pub(super) struct LandedCommit {
     pub(super) commit: String,
     pub(super) subject: String,
 }
@@ -14,7 +14,7 @@ pub(super) struct Commit {
 #[derive(Default)]
 pub(super) struct Main {
     /// Newest first.
-    pub(super) log: Vec<Commit>,
+    pub(super) log: Vec<LandedCommit>,
     /// Files of the user's checkout that are not as in its commit.
     changed: usize,
 }
@@ -25,7 +25,7 @@ impl Main {
         let commits = log.lines().filter_map(|line| line.split_once(' '));
         Main {
             log: commits
-                .map(|(commit, subject)| Commit {
+                .map(|(commit, subject)| LandedCommit {
                     commit: commit.to_owned(),
                     subject: subject.to_owned(),
                 })
@@ -35,7 +35,7 @@ impl Main {
     }
 
     /// Why it is not what it should be: every task's commit once, nothing else, and a checkout that shows just that.
-    pub(super) fn missing(&self, cast: &[Actor]) -> Option<String> {
+    pub(super) fn missing(&self, cast: &[DemoActor]) -> Option<String> {
         for actor in cast {
             let merged = actor.merged.as_ref().map(|merge| &merge.commit);
             let log = self.log.iter();

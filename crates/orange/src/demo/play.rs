@@ -1,13 +1,13 @@
 //! The play itself: makes the stage ready, creates the tasks, reads their journals, and does what the user would do.
 //! Everything is done with Orange's own commands.
 
-use super::Ending;
+use super::DemoEnding;
 use super::USER;
-use super::actor::{Actor, UserAction};
+use super::actor::{DemoActor, UserAction};
 use super::demo_task::{DEMO_TASKS, DemoTask};
 use super::landed::Main;
-use super::screen::Screen;
-use super::stage::{Stage, cannot, failed};
+use super::screen::DemoScreen;
+use super::stage::{DemoStage, cannot, failed};
 use crate::commands::demo::DemoArgs;
 use crate::signals::Signals;
 use orange_engine::{Error, Result};
@@ -23,48 +23,48 @@ const NAP: Duration = Duration::from_millis(25);
 const THINKING: Duration = Duration::from_millis(1500);
 
 pub(super) struct Play<'p> {
-    pub(super) stage: &'p Stage,
-    pub(super) screen: &'p mut Screen,
+    pub(super) stage: &'p DemoStage,
+    pub(super) screen: &'p mut DemoScreen,
     pub(super) args: &'p DemoArgs,
     pub(super) deadline: Instant,
     pub(super) signals: &'p Signals,
-    pub(super) cast: Vec<Actor>,
+    pub(super) cast: Vec<DemoActor>,
     /// What the user is about to do, with whom, and when.
     pub(super) actions: Vec<(Instant, usize, UserAction)>,
 }
 
 /// Why a command was not waited for, or the play not played to its end.
-enum Stop {
-    Early(Ending),
+enum PlayStop {
+    Early(DemoEnding),
     Error(Error),
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Stop {
-        Stop::Error(error)
+impl From<Error> for PlayStop {
+    fn from(error: Error) -> PlayStop {
+        PlayStop::Error(error)
     }
 }
 
-type Played<T> = std::result::Result<T, Stop>;
+type Played<T> = std::result::Result<T, PlayStop>;
 
 impl Play<'_> {
-    pub(super) fn run(&mut self) -> Result<Ending> {
+    pub(super) fn run(&mut self) -> Result<DemoEnding> {
         let played = self.prepare().and_then(|()| self.watch());
         self.close(played)
     }
 
     /// The screen as it stays.
-    fn close(&mut self, played: Played<()>) -> Result<Ending> {
+    fn close(&mut self, played: Played<()>) -> Result<DemoEnding> {
         self.screen.close(&self.cast);
         match played {
-            Ok(()) => Ok(Ending::Complete),
-            Err(Stop::Early(ending)) => Ok(ending),
-            Err(Stop::Error(error)) => Err(error),
+            Ok(()) => Ok(DemoEnding::Complete),
+            Err(PlayStop::Early(ending)) => Ok(ending),
+            Err(PlayStop::Error(error)) => Err(error),
         }
     }
 
     /// Only what comes before the agents' work: who watches and answers is somebody else.
-    pub(super) fn run_until_begun(&mut self) -> Result<Ending> {
+    pub(super) fn run_until_begun(&mut self) -> Result<DemoEnding> {
         let prepared = self.prepare();
         self.close(prepared)
     }
@@ -125,7 +125,7 @@ impl Play<'_> {
             .join(word("id"));
         let key = word("key");
         self.cast
-            .push(Actor::new(demo_task, &key, &word("branch"), folder));
+            .push(DemoActor::new(demo_task, &key, &word("branch"), folder));
         if demo_task.weight.is_some() {
             // One with a plan waits until somebody has it run.
             self.user(&["run", &key], &format!("orange run {key}"))?;
@@ -143,7 +143,7 @@ impl Play<'_> {
                 let (_, who, action) = self.actions.remove(position);
                 self.act(who, action)?;
             }
-            if self.cast.iter().all(Actor::over) {
+            if self.cast.iter().all(DemoActor::over) {
                 return Ok(());
             }
         }
@@ -178,7 +178,7 @@ impl Play<'_> {
         } else {
             THINKING
         };
-        let news: Vec<_> = self.cast.iter_mut().map(Actor::look).collect();
+        let news: Vec<_> = self.cast.iter_mut().map(DemoActor::look).collect();
         for (who, news) in news.into_iter().enumerate() {
             for told in news {
                 if let Some(action) = told.action {
@@ -194,10 +194,10 @@ impl Play<'_> {
             return Err(error.into());
         }
         if let Some(signal) = self.signals.seen() {
-            return Err(Stop::Early(Ending::Interrupted(signal)));
+            return Err(PlayStop::Early(DemoEnding::Interrupted(signal)));
         }
         if Instant::now() >= self.deadline {
-            return Err(Stop::Early(Ending::Late));
+            return Err(PlayStop::Early(DemoEnding::Late));
         }
         Ok(())
     }

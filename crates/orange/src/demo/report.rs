@@ -1,9 +1,9 @@
 //! The end of the demo: what happened to each task, what is left, what to try next; and the same as JSON.
 
-use super::actor::Actor;
+use super::actor::DemoActor;
 use super::demo_task::DEMO_TASKS;
-use super::landed::{Commit, Main};
-use super::stage::Stage;
+use super::landed::{LandedCommit, Main};
+use super::stage::DemoStage;
 use crate::commands::task::style;
 use crate::ui::{Palette, Style};
 use orange_core::naming::counted;
@@ -98,7 +98,7 @@ pub(super) fn main(main: &Main, astray: Option<&str>) -> String {
     }
     let title = palette.bold("What is on main");
     let mut text = format!("\n{title}   git log --oneline main\n");
-    for Commit { commit, subject } in &main.log {
+    for LandedCommit { commit, subject } in &main.log {
         let short = git::short(commit);
         let _ = writeln!(text, "  {} {subject}", palette.paint(Style::Yellow, short));
     }
@@ -120,7 +120,7 @@ pub(super) fn left(left: &[String], seconds: f64) -> String {
     }
 }
 
-pub(super) fn kept(stage: &Stage) -> String {
+pub(super) fn kept(stage: &DemoStage) -> String {
     let root = stage.root.display();
     format!(
         "\nEverything is still there. Look around:\n  cd {root}/shop && export ORANGE_HOME={root}/orange\n  \
@@ -145,9 +145,9 @@ pub(super) fn next() -> String {
 
 /// What came of the demo, for programs.
 #[derive(Serialize)]
-pub(super) struct Report<'a> {
+pub(super) struct DemoReport<'a> {
     tasks: &'a [Finished<'a>],
-    main: &'a [Commit],
+    main: &'a [LandedCommit],
     problem: Option<&'a str>,
     pub(super) ok: bool,
     seconds: f64,
@@ -159,7 +159,7 @@ pub(super) struct Report<'a> {
 #[derive(Serialize)]
 pub(super) struct Finished<'a> {
     #[serde(skip)]
-    actor: &'a Actor,
+    actor: &'a DemoActor,
     key: &'a str,
     summary: &'a str,
     branch: &'a str,
@@ -175,15 +175,15 @@ pub(super) struct Finished<'a> {
     merged_as: Option<&'a str>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> DemoReport<'a> {
     pub(super) fn new(
         finished: &'a [Finished<'a>],
         (main, astray): (&'a Main, Option<&'a str>),
         left: &'a [String],
-        kept: Option<&Stage>,
+        kept: Option<&DemoStage>,
         seconds: f64,
-    ) -> Report<'a> {
-        Report {
+    ) -> DemoReport<'a> {
+        DemoReport {
             tasks: finished,
             main: &main.log,
             problem: astray,
@@ -199,7 +199,7 @@ impl<'a> Report<'a> {
 }
 
 impl Finished<'_> {
-    pub(super) fn of(actor: &Actor) -> Finished<'_> {
+    pub(super) fn of(actor: &DemoActor) -> Finished<'_> {
         let merged = actor.merged.as_ref();
         let problem = actor.demo_task.missing(actor);
         Finished {

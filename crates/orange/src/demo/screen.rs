@@ -1,7 +1,7 @@
 //! What the demo shows while it plays: on a terminal a log that scrolls and below it the three tasks, drawn in place;
 //! elsewhere a line per event.
 
-use super::actor::Actor;
+use super::actor::DemoActor;
 use crate::commands::task::style;
 use crate::output;
 use crate::terminal::Terminal;
@@ -20,15 +20,15 @@ const CLEAR_ALL: &str = "\x1b[H\x1b[2J";
 const FRAME: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScreenKind {
     Live,
     Plain,
     /// Somebody wants JSON, and only that.
     Silent,
 }
 
-pub(super) struct Screen {
-    kind: Kind,
+pub(super) struct DemoScreen {
+    kind: ScreenKind,
     /// As long as the table is drawn in place, and how often it had been taken at the last picture.
     terminal: Option<Terminal>,
     times: usize,
@@ -46,17 +46,17 @@ pub(super) struct Screen {
     pub(super) failure: Option<Error>,
 }
 
-impl Screen {
-    pub(super) fn new(json: bool, began: Instant) -> Screen {
+impl DemoScreen {
+    pub(super) fn new(json: bool, began: Instant) -> DemoScreen {
         let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
         let kind = match (json, stdout().is_terminal() && !dumb) {
-            (true, _) => Kind::Silent,
-            (false, true) => Kind::Live,
-            (false, false) => Kind::Plain,
+            (true, _) => ScreenKind::Silent,
+            (false, true) => ScreenKind::Live,
+            (false, false) => ScreenKind::Plain,
         };
-        Screen {
+        DemoScreen {
             kind,
-            terminal: (kind == Kind::Live).then(|| Terminal::take(HIDE_CURSOR, SHOW_CURSOR)),
+            terminal: (kind == ScreenKind::Live).then(|| Terminal::take(HIDE_CURSOR, SHOW_CURSOR)),
             times: 1,
             palette: Palette::stdout(),
             began,
@@ -70,16 +70,16 @@ impl Screen {
     }
 
     /// Something happened; `who` is a task or the user.
-    pub(super) fn tell(&mut self, who: &str, text: &str, cast: &[Actor]) {
+    pub(super) fn tell(&mut self, who: &str, text: &str, cast: &[DemoActor]) {
         let at = self.began.elapsed().as_secs_f64();
         let entry = (at, who.to_owned(), text.to_owned());
         match self.kind {
-            Kind::Live => {
+            ScreenKind::Live => {
                 self.log.push(entry);
                 self.redraw(cast);
             }
-            Kind::Plain => self.write(&self.line(&entry, usize::MAX)),
-            Kind::Silent => {}
+            ScreenKind::Plain => self.write(&self.line(&entry, usize::MAX)),
+            ScreenKind::Silent => {}
         }
     }
 
@@ -96,16 +96,16 @@ impl Screen {
     }
 
     /// Brings the table up to date, if it is time.
-    pub(super) fn tick(&mut self, cast: &[Actor]) {
+    pub(super) fn tick(&mut self, cast: &[DemoActor]) {
         let due = self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME);
-        if self.kind == Kind::Live && due {
+        if self.kind == ScreenKind::Live && due {
             self.redraw(cast);
         }
     }
 
     /// The table as it stays, and the cursor below it.
-    pub(super) fn close(&mut self, cast: &[Actor]) {
-        if self.kind == Kind::Live {
+    pub(super) fn close(&mut self, cast: &[DemoActor]) {
+        if self.kind == ScreenKind::Live {
             self.redraw(cast);
             self.lines = 0;
             self.terminal = None;
@@ -114,12 +114,12 @@ impl Screen {
 
     /// Text below everything.
     pub(super) fn print(&mut self, text: &str) {
-        if self.kind != Kind::Silent {
+        if self.kind != ScreenKind::Silent {
             self.write(text);
         }
     }
 
-    fn redraw(&mut self, cast: &[Actor]) {
+    fn redraw(&mut self, cast: &[DemoActor]) {
         let width = terminal_width();
         let table = self.table(cast, width);
         let mut text = String::new();
@@ -145,7 +145,7 @@ impl Screen {
         self.write(&text);
     }
 
-    fn table(&self, cast: &[Actor], width: usize) -> String {
+    fn table(&self, cast: &[DemoActor], width: usize) -> String {
         let palette = self.palette;
         let over = cast.iter().filter(|actor| actor.status.is_over());
         let title = format!(

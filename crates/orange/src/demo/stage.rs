@@ -21,16 +21,16 @@ const INHERITED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM"]
 /// What a person at the dashboard is used to besides.
 const OF_A_PERSON: &[&str] = &["NO_COLOR", "EDITOR", "VISUAL"];
 
-pub(super) struct Stage {
+pub(super) struct DemoStage {
     pub(super) root: PathBuf,
     orange: PathBuf,
     /// Nothing is to be cleared away any more.
     is_clean: bool,
 }
 
-impl Stage {
-    pub(super) fn new() -> Result<Stage> {
-        let stage = Stage {
+impl DemoStage {
+    pub(super) fn new() -> Result<DemoStage> {
+        let stage = DemoStage {
             root: new_folder()?,
             orange: own_program()?,
             is_clean: false,
@@ -168,7 +168,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for DemoStage {
     /// For errors and panics.
     fn drop(&mut self) {
         self.clean_up();

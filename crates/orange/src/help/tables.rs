@@ -7,7 +7,7 @@ use crate::error::EXIT_CODES;
 use crate::ui::{Extent, wrapped_prose};
 use orange_core::config::Config;
 use orange_core::task::{Field, Guard};
-use orange_core::workflow::{Origin, Workflow};
+use orange_core::workflow::{RowOrigin, Workflow};
 use orange_engine::{Code, harness};
 use std::borrow::Borrow;
 use std::fmt::Write;
@@ -110,7 +110,7 @@ fn gates() -> String {
     let transitions = Workflow::in_use().flat_map(|table| table.transitions);
     let mut text = String::new();
     for row in transitions {
-        let (Some(gate), Origin::Statuses(from)) = (row.gate, row.from) else {
+        let (Some(gate), RowOrigin::Statuses(from)) = (row.gate, row.from) else {
             continue;
         };
         let from: Vec<&str> = from.iter().map(|status| status.as_str()).collect();

@@ -6,29 +6,29 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) struct Follower {
+pub(crate) struct LogFollower {
     home: PathBuf,
-    current: Option<Reading>,
+    current: Option<LogReading>,
     /// The file before: who had it open when it was renamed may write one line more.
-    previous: Option<Reading>,
+    previous: Option<LogReading>,
 }
 
 /// A file, how far it was read, and a line that is not whole yet.
-struct Reading {
+struct LogReading {
     part: LogPart,
     at: u64,
     open_line: Vec<u8>,
 }
 
-impl Follower {
+impl LogFollower {
     /// Goes on where these files end; the newest comes first. Nothing has been logged yet: from the first line on.
-    pub(crate) fn after(home: &Path, parts: Vec<LogPart>) -> Follower {
-        let mut newest = parts.into_iter().map(|part| Reading {
+    pub(crate) fn after(home: &Path, parts: Vec<LogPart>) -> LogFollower {
+        let mut newest = parts.into_iter().map(|part| LogReading {
             at: part.length,
             open_line: Vec::new(),
             part,
         });
-        Follower {
+        LogFollower {
             home: home.to_owned(),
             current: newest.next(),
             previous: None,
@@ -67,7 +67,7 @@ impl Follower {
             None => newer.truncate(1),
         }
         for part in newer.into_iter().rev() {
-            let mut reading = Reading {
+            let mut reading = LogReading {
                 part,
                 at: 0,
                 open_line: Vec::new(),
@@ -79,7 +79,7 @@ impl Follower {
     }
 }
 
-impl Reading {
+impl LogReading {
     fn read_on(&mut self, lines: &mut Vec<Vec<u8>>) -> io::Result<()> {
         const BLOCK: usize = 64 * 1024;
         if self.part.file.metadata()?.len() < self.at {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use tempfile::TempDir;
 
-    fn said(follower: &mut Follower) -> Vec<String> {
+    fn said(follower: &mut LogFollower) -> Vec<String> {
         let lines = follower.news().unwrap();
         let text = |line: Vec<u8>| String::from_utf8(line).unwrap();
         lines.into_iter().map(text).collect()
@@ -121,7 +121,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let mut log = LogFile::new(home.path());
         (log.max_bytes, log.keep) = (40, 3);
-        let mut follower = Follower::after(home.path(), parts(home.path()).unwrap());
+        let mut follower = LogFollower::after(home.path(), parts(home.path()).unwrap());
         assert_eq!(said(&mut follower), [""; 0]);
         let mut seen = Vec::new();
         for number in 0..100 {
@@ -143,7 +143,7 @@ mod tests {
         let path = home.path().join(FILE_NAME);
         let mut late = std::fs::File::create(&path).unwrap();
         late.write_all(b"old\n").unwrap();
-        let mut follower = Follower::after(home.path(), parts(home.path()).unwrap());
+        let mut follower = LogFollower::after(home.path(), parts(home.path()).unwrap());
         std::fs::rename(&path, home.path().join("orange.log.1")).unwrap();
         std::fs::write(&path, "new\n").unwrap();
         assert_eq!(said(&mut follower), ["new"]);
@@ -158,7 +158,7 @@ mod tests {
         let home = TempDir::new().unwrap();
         let path = home.path().join(FILE_NAME);
         std::fs::write(&path, "a long line before\n").unwrap();
-        let mut follower = Follower::after(home.path(), parts(home.path()).unwrap());
+        let mut follower = LogFollower::after(home.path(), parts(home.path()).unwrap());
         std::fs::write(&path, "one\n").unwrap();
         assert_eq!(said(&mut follower), ["one"]);
         std::fs::remove_file(&path).unwrap();

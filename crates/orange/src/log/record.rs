@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 pub(crate) const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct LogRecord {
     pub(crate) time: Timestamp,
     pub(crate) level: String,
     pub(crate) component: String,
@@ -18,16 +18,16 @@ pub(crate) struct Record {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct LogLine {
     /// As it stands there, what is no text replaced.
     pub(crate) raw: String,
     /// None: it is not one of ours, or was cut short.
-    pub(crate) record: Option<Record>,
+    pub(crate) record: Option<LogRecord>,
 }
 
-impl Line {
-    pub(crate) fn read(bytes: &[u8]) -> Line {
-        Line {
+impl LogLine {
+    pub(crate) fn read(bytes: &[u8]) -> LogLine {
+        LogLine {
             record: serde_json::from_slice(bytes).ok(),
             raw: String::from_utf8_lossy(bytes).into_owned(),
         }
@@ -36,7 +36,7 @@ impl Line {
 
 /// Which lines are wanted.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Filter {
+pub(crate) struct LogFilter {
     /// This level and worse.
     pub(crate) level: Option<usize>,
     pub(crate) component: Option<String>,
@@ -47,9 +47,9 @@ pub(crate) struct Filter {
     pub(crate) task: Option<String>,
 }
 
-impl Filter {
+impl LogFilter {
     /// A line that is not one of ours says nothing of level, component, time or task.
-    pub(crate) fn wants(&self, line: &Line) -> bool {
+    pub(crate) fn wants(&self, line: &LogLine) -> bool {
         let Some(record) = &line.record else {
             let anything = self.level.is_none()
                 && self.component.is_none()
@@ -89,7 +89,7 @@ impl Filter {
     }
 }
 
-impl Record {
+impl LogRecord {
     fn is_about(&self, task: &str) -> bool {
         self.fields.get("task").and_then(Value::as_str) == Some(task)
     }

@@ -1,7 +1,7 @@
 //! Actions as the commands that carry them out, and texts that name them.
 
 use orange_core::naming::shell_word;
-use orange_core::text::{Part, Text};
+use orange_core::text::{Text, TextPart};
 use orange_core::{Action, Parameter, TaskName};
 use orange_engine::views::Spelling;
 use std::sync::OnceLock;
@@ -374,10 +374,10 @@ pub(crate) fn spelled_anywhere(text: &Text) -> String {
 
 fn spelled_in(reader: Reader, here: Option<&str>, text: &Text) -> String {
     text.spelled(|part| match part {
-        Part::Words(words) => words.clone(),
-        Part::Action(action) => format!("`{}`", command_for(reader, here, action)),
-        Part::Parameter { parameter, value } => parameter_option(*parameter, value.as_deref()),
-        Part::Time(time) => super::time::time_of_day(*time),
+        TextPart::Words(words) => words.clone(),
+        TextPart::Action(action) => format!("`{}`", command_for(reader, here, action)),
+        TextPart::Parameter { parameter, value } => parameter_option(*parameter, value.as_deref()),
+        TextPart::Time(time) => super::time::time_of_day(*time),
     })
 }
 

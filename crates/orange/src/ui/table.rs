@@ -206,7 +206,7 @@ impl<'a> Table<'a> {
             Extent::Unlimited => layout(&self.columns, &self.natural, extent),
         };
         grow(&self.columns, &self.natural, &mut shown, extent);
-        let mut line = Line::new(out, extent, palette);
+        let mut line = TableLine::new(out, extent, palette);
         for slot in &shown {
             let header = self.columns[slot.column].header;
             line.cell(&Cell::new(header, Style::Dim), slot.width);
@@ -250,7 +250,7 @@ impl<'a> Table<'a> {
     }
 }
 
-struct Line<'o> {
+struct TableLine<'o> {
     out: &'o mut String,
     palette: Palette,
     /// Whether a cell wider than its column is cut, or written whole at the price of alignment.
@@ -259,9 +259,9 @@ struct Line<'o> {
     due: usize,
 }
 
-impl<'o> Line<'o> {
+impl<'o> TableLine<'o> {
     fn new(out: &'o mut String, extent: Extent, palette: Palette) -> Self {
-        Line {
+        TableLine {
             out,
             palette,
             cuts: extent != Extent::Unlimited,
@@ -295,21 +295,21 @@ impl<'o> Line<'o> {
 
 /// A column that is shown, and its width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Slot {
+struct ShownColumn {
     column: usize,
     width: usize,
 }
 
 /// Which columns are shown how wide: drops until the least widths fit, then cuts what is too much.
-fn layout(columns: &[Column], natural: &[usize], extent: Extent) -> Vec<Slot> {
-    let mut shown: Vec<Slot> = (0..columns.len())
-        .map(|column| Slot {
+fn layout(columns: &[Column], natural: &[usize], extent: Extent) -> Vec<ShownColumn> {
+    let mut shown: Vec<ShownColumn> = (0..columns.len())
+        .map(|column| ShownColumn {
             column,
             width: natural[column].min(columns[column].max),
         })
         .collect();
     if let Extent::Columns(available) = extent {
-        let least = |slot: &Slot| slot.width.min(columns[slot.column].min);
+        let least = |slot: &ShownColumn| slot.width.min(columns[slot.column].min);
         while total(shown.iter().map(least)) > available && drop_one(columns, &mut shown) {}
         shrink(columns, &mut shown, available);
     }
@@ -323,7 +323,7 @@ fn total(widths: impl ExactSizeIterator<Item = usize>) -> usize {
 }
 
 /// Drops the column of the lowest priority, of several the last; false if none may be dropped.
-fn drop_one(columns: &[Column], shown: &mut Vec<Slot>) -> bool {
+fn drop_one(columns: &[Column], shown: &mut Vec<ShownColumn>) -> bool {
     let candidate = shown
         .iter()
         .enumerate()
@@ -339,7 +339,7 @@ fn drop_one(columns: &[Column], shown: &mut Vec<Slot>) -> bool {
 
 /// Takes what is too much from the flexible column down to what it keeps at ease, then from the others by rising
 /// priority, then from it down to its least width; in the end, on a very narrow terminal, all from it.
-fn shrink(columns: &[Column], shown: &mut Vec<Slot>, available: usize) {
+fn shrink(columns: &[Column], shown: &mut Vec<ShownColumn>, available: usize) {
     let mut order: Vec<usize> = (0..shown.len()).collect();
     order.sort_by_key(|&at| {
         let column = &columns[shown[at].column];
@@ -360,7 +360,7 @@ fn shrink(columns: &[Column], shown: &mut Vec<Slot>, available: usize) {
 }
 
 /// Gives the flexible column what is left, as far as it has a use for it.
-fn grow(columns: &[Column], natural: &[usize], shown: &mut [Slot], extent: Extent) {
+fn grow(columns: &[Column], natural: &[usize], shown: &mut [ShownColumn], extent: Extent) {
     let Extent::Columns(available) = extent else {
         return;
     };
@@ -373,7 +373,7 @@ fn grow(columns: &[Column], natural: &[usize], shown: &mut [Slot], extent: Exten
     }
 }
 
-fn shrink_one(shown: &mut [Slot], at: usize, floor: usize, available: usize) {
+fn shrink_one(shown: &mut [ShownColumn], at: usize, floor: usize, available: usize) {
     let excess = total(shown.iter().map(|slot| slot.width)).saturating_sub(available);
     let spare = shown[at].width.saturating_sub(floor);
     shown[at].width -= excess.min(spare);

@@ -155,6 +155,7 @@ mod task_view;
 mod terminal_bytes;
 mod test_results;
 mod two_homes;
+mod type_names;
 mod unmerged_texts;
 mod verbs;
 mod verify;

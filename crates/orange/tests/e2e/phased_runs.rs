@@ -3,7 +3,7 @@
 use crate::agents::Agents;
 use crate::env::TestTask;
 use orange_engine::call::{Caller, Settings};
-use orange_engine::verbs::phased::gate::{self, Decision};
+use orange_engine::verbs::phased::gate::{self, PersonDecision};
 use orange_engine::{Call, Code, Home};
 use serde_json::Value;
 
@@ -346,7 +346,7 @@ fn a_decision_about_another_attempt_than_was_shown_changes_nothing() {
     let folder = task.folder.strip_prefix(env.tasks()).unwrap();
     let place = call.store().place(folder.to_str().unwrap());
     for (shown, approved) in [(("implement", 2), true), (("review", 1), false)] {
-        let wish = Decision {
+        let wish = PersonDecision {
             approved,
             reason: "it was another one",
             shown: Some(shown),
@@ -356,7 +356,7 @@ fn a_decision_about_another_attempt_than_was_shown_changes_nothing() {
     }
     assert_eq!(env.count(&task, "gate.decided"), 0);
     assert_eq!(env.status(&task), "blocked");
-    let wish = Decision {
+    let wish = PersonDecision {
         approved: true,
         reason: "",
         shown: Some(("implement", 1)),

@@ -127,7 +127,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// as `""`.
 #[derive(Default)]
 pub(crate) struct Line {
-    code: String,
+    pub(crate) code: String,
     pub(crate) literals: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 use crate::check::{Fields, at_rest, events, names, task_at_rest, task_file};
 use crate::env::{Env, PROJECT, in_parallel, told};
 use orange_core::task::Field;
-use orange_engine::index::list::Filter;
+use orange_engine::index::list::TaskFilter;
 use orange_engine::verbs::change;
 use orange_engine::verbs::change::{Change, Edit};
 use orange_engine::views::{list, task};
@@ -123,9 +123,9 @@ fn call(env: &Env) -> Call {
 fn use_it(prepared: &Prepared, env: &Env, call: &Call, length: usize) {
     let label = format!("cut to {length} of {}", prepared.journal.len());
     let folder = prepared.cut(env, length);
-    let all = Filter {
+    let all = TaskFilter {
         all: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     recovery::recover(call);
     let rows = list::list(call, &all).unwrap_or_else(|e| panic!("{label}: {e}"));

@@ -16,7 +16,7 @@ const NOWHERE: &str = "url./dev/null/agents-of-orange-do-not-push/.pushInsteadOf
 const SIGNED: &str = "push.gpgSign";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Setting {
+struct GitSetting {
     key: Option<String>,
     value: Option<String>,
 }
@@ -58,9 +58,9 @@ pub(super) fn taken_back(known: impl Fn(&str) -> Option<String>) -> Vec<(String,
     variables
 }
 
-fn settings(known: impl Fn(&str) -> Option<String>) -> Vec<Setting> {
+fn settings(known: impl Fn(&str) -> Option<String>) -> Vec<GitSetting> {
     let count = known(COUNT).and_then(|count| count.trim().parse::<usize>().ok());
-    let setting = |at| Setting {
+    let setting = |at| GitSetting {
         key: known(&key(at)),
         value: known(&value(at)),
     };
@@ -68,7 +68,7 @@ fn settings(known: impl Fn(&str) -> Option<String>) -> Vec<Setting> {
 }
 
 /// All but those of a fence.
-fn users(all: &[Setting]) -> Vec<Setting> {
+fn users(all: &[GitSetting]) -> Vec<GitSetting> {
     let mut users = Vec::new();
     let mut in_fence = false;
     for setting in all {
@@ -89,7 +89,7 @@ fn users(all: &[Setting]) -> Vec<Setting> {
 
 /// The variables of those that have another number now. What was not read (it is no UTF-8, say) keeps its number where
 /// it can.
-fn moved(users: &[Setting], all: &[Setting]) -> Vec<(String, Option<String>)> {
+fn moved(users: &[GitSetting], all: &[GitSetting]) -> Vec<(String, Option<String>)> {
     let mut variables = Vec::new();
     for (at, setting) in users.iter().enumerate() {
         if all.get(at) != Some(setting) {

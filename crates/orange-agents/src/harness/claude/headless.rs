@@ -8,8 +8,8 @@ use super::sources::sources;
 use crate::error::Result;
 use crate::harness::probe::Probe;
 use crate::headless::{
-    FailureKind, Heard, Listener, Request, Said, Way, kind_of_status, kind_of_word, text_of,
-    tool_use, usage_of,
+    AgentOutput, FailureKind, HeadlessStart, Heard, Listener, TurnRequest, kind_of_status,
+    kind_of_word, text_of, tool_use, usage_of,
 };
 use jiff::tz::TimeZone;
 use orange_core::Timestamp;
@@ -34,7 +34,7 @@ const NAMES_OF_MODELS: [&str; 4] = [
     "cacheCreationInputTokens",
 ];
 
-pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
+pub(super) fn way(request: &TurnRequest, world: &Probe<'_>) -> Result<HeadlessStart> {
     let given = world.environment;
     let mut arguments: Vec<String> = ["-p", "--output-format", "stream-json", "--verbose"]
         .map(str::to_owned)
@@ -57,7 +57,7 @@ pub(super) fn way(request: &Request, world: &Probe<'_>) -> Result<Way> {
     let mut environment = sources.environment;
     environment.extend(mcp::environment(&request.extras, given));
     environment.extend(super::own_environment(&request.choice, request.permissions));
-    Ok(Way {
+    Ok(HeadlessStart {
         arguments,
         environment,
         withheld: dialogs::withheld_from_turn(given, world.user_home),
@@ -107,13 +107,13 @@ fn hear_answer(heard: &mut Heard, line: &Value, listener: &mut Listener<'_>) {
         match text_of(part, "type") {
             Some("text") => {
                 let text = text_of(part, "text").unwrap_or_default();
-                listener(Said::Text(text));
+                listener(AgentOutput::Text(text));
                 // Should it not live to tell its result.
                 text.clone_into(&mut heard.text);
             }
             Some("tool_use") => {
                 mcp::note_use(heard, part);
-                listener(Said::Tool {
+                listener(AgentOutput::Tool {
                     name: text_of(part, "name").unwrap_or("a tool"),
                     on: &tool_use(part.get("input").unwrap_or(&Value::Null)),
                 });
@@ -233,7 +233,7 @@ mod tests {
     fn answers_are_heard_as_they_come_and_those_of_its_own_agents_only_count() {
         let mut heard = Heard::default();
         let mut told = Vec::new();
-        let mut listener = |said: Said<'_>| told.push(format!("{said:?}"));
+        let mut listener = |said: AgentOutput<'_>| told.push(format!("{said:?}"));
         let part = json!({"type": "text", "text": "Look."});
         let tool = json!({"type": "tool_use", "name": "Bash", "input": {"command": "make"}});
         let answer = |id: &str, input: u64, parent: Value, part: &Value| {

@@ -1,6 +1,6 @@
 //! Whether claude has an account to work with.
 
-use crate::harness::probe::{Answer, Login, Probe};
+use crate::harness::probe::{Login, Probe, ProbeAnswer};
 use serde_json::Value;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(super) fn login(probe: &Probe<'_>, program: &Path) -> Login {
     }
 }
 
-fn read(answer: &Answer) -> Login {
+fn read(answer: &ProbeAnswer) -> Login {
     let told: Value = serde_json::from_str(&answer.text).unwrap_or_default();
     let field = |name: &str| told.get(name).and_then(Value::as_str);
     match told.get("loggedIn").and_then(Value::as_bool) {
@@ -44,9 +44,9 @@ fn shortened(email: &str) -> String {
 mod tests {
     use super::*;
 
-    fn answer(success: bool, text: &str) -> Answer {
+    fn answer(success: bool, text: &str) -> ProbeAnswer {
         let text = text.to_owned();
-        Answer { success, text }
+        ProbeAnswer { success, text }
     }
 
     #[test]

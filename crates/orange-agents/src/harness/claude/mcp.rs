@@ -2,7 +2,7 @@
 //! without such a server by itself.
 
 use crate::error::{IoContext, Result};
-use crate::headless::{Heard, Listener, Said, TurnExtras, text_of};
+use crate::headless::{AgentOutput, Heard, Listener, TurnExtras, text_of};
 use orange_core::work::plan::McpServer;
 use orange_sys::private;
 use serde_json::{Map, Value, json};
@@ -122,7 +122,7 @@ fn failed(heard: &mut Heard, server: &str, problem: &str, listener: &mut Listene
     if let std::collections::btree_map::Entry::Vacant(free) = known {
         free.insert(problem.to_owned());
         let name = format!("MCP server {server}");
-        listener(Said::Tool {
+        listener(AgentOutput::Tool {
             name: &name,
             on: problem,
         });
@@ -217,7 +217,7 @@ mod tests {
     fn a_server_that_is_missing_or_goes_away_is_told_of_once() {
         let mut heard = Heard::default();
         let mut told = Vec::new();
-        let mut listener = |said: Said<'_>| told.push(format!("{said:?}"));
+        let mut listener = |said: AgentOutput<'_>| told.push(format!("{said:?}"));
         let start = json!({"type": "system", "subtype": "init", "mcp_servers": [
             {"name": "playwright", "status": "connected"}, {"name": "db", "status": "failed"}]});
         hear_start(&mut heard, &start, &mut listener);

@@ -12,15 +12,15 @@ mod status;
 mod transcript;
 mod watching;
 
-use super::kind::{Facts, Kind};
+use super::kind::{HarnessFacts, HarnessKind};
 use super::model::ModelChoice;
 use super::probe::{Login, Probe, Version};
 use super::supports::{ALL_MODES, Supports};
-use super::watch::{Watch, Watched};
+use super::watch::{HarnessWatch, Watched};
 use super::words::without_invisible;
 use super::{Occasion, Prepared};
 use crate::error::Result;
-use crate::headless::{Request, Way, text_of};
+use crate::headless::{HeadlessStart, TurnRequest, text_of};
 use crate::runs::{IN_ITS_WINDOW, RunFolder, Signal, SignalKind, Subject};
 use limits::{limit_in, with_limit};
 use orange_core::config::{Effort, Permissions};
@@ -64,7 +64,7 @@ const CLEARED: &[&str] = &[
     "CLAUDE_PID",
 ];
 
-const FACTS: &Facts = &Facts {
+const FACTS: &HarnessFacts = &HarnessFacts {
     name: "claude",
     program: "claude",
     install: Some("npm install -g @anthropic-ai/claude-code"),
@@ -91,14 +91,14 @@ const FACTS: &Facts = &Facts {
     )),
     variables: &["ANTHROPIC_", "CLAUDE_"],
     cleared: CLEARED,
-    ..Facts::TYPED
+    ..HarnessFacts::TYPED
 };
 
 #[derive(Debug)]
 pub(super) struct Claude;
 
-impl Kind for Claude {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Claude {
+    fn facts(&self) -> &'static HarnessFacts {
         FACTS
     }
 
@@ -198,12 +198,12 @@ impl Kind for Claude {
         Some(program.replace("'\\''", "'"))
     }
 
-    fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn HarnessWatch>> {
         let is_own = run.spec.adapter.name() == FACTS.name;
-        is_own.then(|| Box::new(watching::Watching::new(run)) as Box<dyn Watch>)
+        is_own.then(|| Box::new(watching::Watching::new(run)) as Box<dyn HarnessWatch>)
     }
 
-    fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
+    fn headless(&self, request: &TurnRequest, world: &Probe<'_>) -> Option<Result<HeadlessStart>> {
         Some(headless::way(request, world))
     }
 

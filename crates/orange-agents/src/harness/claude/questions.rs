@@ -1,6 +1,6 @@
 //! What Claude Code asks: read from the report of its hook, answered as it wants answers, and seen to be over.
 
-use crate::runs::{Answer, Asked, Question, SignalKind, Subject};
+use crate::runs::{Asked, Question, QuestionAnswer, SignalKind, Subject};
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,7 @@ pub(super) fn settles(report: &Value, question: &Question) -> bool {
 }
 
 /// The answer as its hook prints it.
-pub(super) fn reply(question: &Question, answer: &Answer) -> String {
+pub(super) fn reply(question: &Question, answer: &QuestionAnswer) -> String {
     let mut decision = match answer.message.as_str() {
         _ if answer.allow => json!({"behavior": "allow"}),
         "" => json!({"behavior": "deny", "message": "The person said no."}),
@@ -167,7 +167,7 @@ mod tests {
         });
         let question = question(&report, "Which? (A, B)").unwrap();
         assert_eq!(question.asked[0].options, ["A", "B"]);
-        let answer = Answer {
+        let answer = QuestionAnswer {
             allow: true,
             message: String::new(),
             answers: vec!["B".into()],

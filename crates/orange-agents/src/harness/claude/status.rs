@@ -24,7 +24,7 @@ pub(super) struct ClaudeStatus {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Status {
+struct ClaudeStatusFile {
     pid: u32,
     status: String,
     /// In milliseconds.
@@ -65,15 +65,16 @@ impl ClaudeStatus {
         }
     }
 
-    fn read(&self) -> Option<Status> {
-        let status: Status = serde_json::from_slice(&std::fs::read(&self.path).ok()?).ok()?;
+    fn read(&self) -> Option<ClaudeStatusFile> {
+        let status: ClaudeStatusFile =
+            serde_json::from_slice(&std::fs::read(&self.path).ok()?).ok()?;
         let own = self.path.file_stem()?.to_str()? == status.pid.to_string();
         own.then_some(status)
     }
 }
 
 /// The signal that should have come with this status, and did not.
-fn missing(signals: &[Signal], status: &Status, now: Timestamp) -> Option<Signal> {
+fn missing(signals: &[Signal], status: &ClaudeStatusFile, now: Timestamp) -> Option<Signal> {
     let last = signals.last()?;
     let since = Timestamp::from_millisecond(status.status_updated_at).ok()?;
     let settled = since.max(last.at) + HOOKS_TAKE <= now;
@@ -141,7 +142,7 @@ mod tests {
         since: i64,
         now: i64,
     ) -> Option<SignalKind> {
-        let status = Status {
+        let status = ClaudeStatusFile {
             pid: 1,
             status: status.into(),
             status_updated_at: since * 1000,
@@ -170,7 +171,7 @@ mod tests {
         use SignalKind::{TurnFailed, Working};
         let mut given = signals(&[(10, Working), (20, TurnFailed), (21, Working)]);
         given[1].until = Some(at(25));
-        let status = Status {
+        let status = ClaudeStatusFile {
             pid: 1,
             status: "idle".into(),
             status_updated_at: 20_000,

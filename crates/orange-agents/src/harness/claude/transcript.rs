@@ -1,7 +1,7 @@
 //! Claude's own record of a conversation, read as it grows: what it used, and that somebody interrupted a turn, of which
 //! no hook tells.
 
-use crate::harness::watch::Queue;
+use crate::harness::watch::MessageQueue;
 use crate::headless::{count_of, text_of};
 use crate::runs::{RunFolder, Signal, SignalKind};
 use orange_core::Timestamp;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-pub(super) struct Transcript {
+pub(super) struct ClaudeTranscript {
     folder: RunFolder,
     began: Timestamp,
     path: Option<PathBuf>,
@@ -25,12 +25,12 @@ pub(super) struct Transcript {
     cost: Option<f64>,
     /// The model has answered since that cost was told: a conversation that was resumed has the cost of its earlier runs.
     answered_since: bool,
-    queue: Queue,
+    queue: MessageQueue,
 }
 
-impl Transcript {
-    pub(super) fn new(folder: RunFolder) -> Transcript {
-        Transcript {
+impl ClaudeTranscript {
+    pub(super) fn new(folder: RunFolder) -> ClaudeTranscript {
+        ClaudeTranscript {
             folder,
             began: Timestamp::now(),
             path: None,
@@ -38,11 +38,11 @@ impl Transcript {
             answers: BTreeMap::new(),
             cost: None,
             answered_since: false,
-            queue: Queue::default(),
+            queue: MessageQueue::default(),
         }
     }
 
-    pub(super) fn queue(&self) -> &Queue {
+    pub(super) fn queue(&self) -> &MessageQueue {
         &self.queue
     }
 
@@ -229,7 +229,7 @@ mod tests {
         let mut text = answer("a", 100) + &answer("a", 100);
         std::fs::write(&talk, &text).unwrap();
         std::fs::write(started.join("agent-1.jsonl"), answer("b", 20)).unwrap();
-        let mut transcript = Transcript::new(folder.clone());
+        let mut transcript = ClaudeTranscript::new(folder.clone());
         transcript.follow(talk.to_str());
         let usage = folder.usage().unwrap();
         assert_eq!((usage.input, usage.output, usage.cost), (120, 2, None));

@@ -1,31 +1,31 @@
 //! What is watched beside a claude: its record of the conversation, and its file about what it does.
 
 use super::status::ClaudeStatus;
-use super::transcript::Transcript;
-use crate::harness::watch::{Queue, Watch, Watched, Window};
+use super::transcript::ClaudeTranscript;
+use crate::harness::watch::{HarnessWatch, MessageQueue, Watched, WindowLookup};
 use std::time::Instant;
 
 pub(super) struct Watching {
-    transcript: Transcript,
+    transcript: ClaudeTranscript,
     status: ClaudeStatus,
 }
 
 impl Watching {
     pub(super) fn new(run: &Watched<'_>) -> Watching {
         Watching {
-            transcript: Transcript::new(run.folder.clone()),
+            transcript: ClaudeTranscript::new(run.folder.clone()),
             status: ClaudeStatus::new(run.folder.clone(), run.pid, run.environment),
         }
     }
 }
 
-impl Watch for Watching {
-    fn look(&mut self, _now: Instant, transcript: Option<&str>, _window: Window<'_>) {
+impl HarnessWatch for Watching {
+    fn look(&mut self, _now: Instant, transcript: Option<&str>, _window: WindowLookup<'_>) {
         self.transcript.follow(transcript);
         self.status.look();
     }
 
-    fn queue(&self) -> &Queue {
+    fn queue(&self) -> &MessageQueue {
         self.transcript.queue()
     }
 

@@ -1,7 +1,7 @@
 //! The dialog with which codex begins in a folder that it does not trust. Its first choice, "Open restricted", is what
 //! Orange asked for, so it is taken; any other dialog is left to a person.
 
-use crate::harness::watch::{Watch, Window};
+use crate::harness::watch::{HarnessWatch, WindowLookup};
 use std::time::{Duration, Instant};
 
 /// Between two looks at the screen. Codex loses an Enter that comes too early, so it is pressed again.
@@ -28,9 +28,9 @@ impl CodexDialog {
     }
 }
 
-impl Watch for CodexDialog {
+impl HarnessWatch for CodexDialog {
     /// Presses Enter while the dialog is there.
-    fn look(&mut self, now: Instant, _transcript: Option<&str>, window: Window<'_>) {
+    fn look(&mut self, now: Instant, _transcript: Option<&str>, window: WindowLookup<'_>) {
         if self.next.is_none_or(|next| now < next) {
             return;
         }

@@ -3,15 +3,15 @@
 
 mod dialog;
 
-use super::kind::{Facts, Kind};
-use super::watch::{Watch, Watched};
+use super::kind::{HarnessFacts, HarnessKind};
+use super::watch::{HarnessWatch, Watched};
 use super::{Occasion, Prepared};
 use crate::error::{Result, err};
 use dialog::CodexDialog;
 use serde_json::Value;
 use std::path::Path;
 
-const FACTS: &Facts = &Facts {
+const FACTS: &HarnessFacts = &HarnessFacts {
     name: "codex",
     program: "codex",
     install: Some("npm install -g @openai/codex"),
@@ -24,14 +24,14 @@ const FACTS: &Facts = &Facts {
     drops_instructions: true,
     asks_nothing: true,
     variables: &["CODEX_", "OPENAI_"],
-    ..Facts::TYPED
+    ..HarnessFacts::TYPED
 };
 
 #[derive(Debug)]
 pub(super) struct Codex;
 
-impl Kind for Codex {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Codex {
+    fn facts(&self) -> &'static HarnessFacts {
         FACTS
     }
 
@@ -60,9 +60,9 @@ impl Kind for Codex {
         })
     }
 
-    fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, run: &Watched<'_>) -> Option<Box<dyn HarnessWatch>> {
         let is_asked = is_untrusted(&run.spec.command);
-        is_asked.then(|| Box::new(CodexDialog::new()) as Box<dyn Watch>)
+        is_asked.then(|| Box::new(CodexDialog::new()) as Box<dyn HarnessWatch>)
     }
 }
 

@@ -1,24 +1,24 @@
 //! gemini, typed into. The repository's configuration is off in a folder that it does not trust.
 
-use super::kind::{Facts, Kind};
+use super::kind::{HarnessFacts, HarnessKind};
 use super::{Occasion, Prepared};
 use crate::error::Result;
 
-const FACTS: &Facts = &Facts {
+const FACTS: &HarnessFacts = &HarnessFacts {
     name: "gemini",
     program: "gemini",
     install: Some("npm install -g @google/gemini-cli"),
     arguments: Some(&["--yolo", "--skip-trust", "-i", "{prompt}"]),
     asks_nothing: true,
     variables: &["GEMINI_", "GOOGLE_"],
-    ..Facts::TYPED
+    ..HarnessFacts::TYPED
 };
 
 #[derive(Debug)]
 pub(super) struct Gemini;
 
-impl Kind for Gemini {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Gemini {
+    fn facts(&self) -> &'static HarnessFacts {
         FACTS
     }
 

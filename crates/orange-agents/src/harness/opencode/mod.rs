@@ -2,13 +2,13 @@
 //! given back as a file of instructions.
 
 use super::instructions::INSTRUCTIONS;
-use super::kind::{Facts, Kind};
+use super::kind::{HarnessFacts, HarnessKind};
 use super::{Occasion, Prepared};
 use crate::error::Result;
 use serde_json::json;
 use std::path::Path;
 
-const FACTS: &Facts = &Facts {
+const FACTS: &HarnessFacts = &HarnessFacts {
     name: "opencode",
     program: "opencode",
     install: Some("npm install -g opencode-ai"),
@@ -16,14 +16,14 @@ const FACTS: &Facts = &Facts {
     drops_instructions: true,
     asks_nothing: true,
     variables: &["OPENCODE_"],
-    ..Facts::TYPED
+    ..HarnessFacts::TYPED
 };
 
 #[derive(Debug)]
 pub(super) struct Opencode;
 
-impl Kind for Opencode {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Opencode {
+    fn facts(&self) -> &'static HarnessFacts {
         FACTS
     }
 

@@ -4,7 +4,8 @@
 use crate::error::Result;
 use crate::harness::{SHARED, share};
 use crate::headless::{
-    Heard, Listener, Request, Said, Way, kind_of_status, kind_of_word, text_of, tool_use, usage_of,
+    AgentOutput, HeadlessStart, Heard, Listener, TurnRequest, kind_of_status, kind_of_word,
+    text_of, tool_use, usage_of,
 };
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -19,7 +20,7 @@ const EXTENSION: &str = concat!("pi-headless-", env!("CARGO_PKG_VERSION"), ".ts"
 /// How the extension's lines begin on standard error; pi writes standard output by itself.
 const ASIDE: &[u8] = b"orange: ";
 
-pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
+pub(super) fn way(request: &TurnRequest, home: &Path) -> Result<HeadlessStart> {
     let shared = home.join(SHARED);
     share(&shared, &[(EXTENSION, SOURCE)])?;
     let mut arguments: Vec<String> = ["-p", "--mode", "json", "--no-approve", "-e"]
@@ -30,7 +31,7 @@ pub(super) fn way(request: &Request, home: &Path) -> Result<Way> {
     arguments.extend(conversation.arguments("--session-id", "--session"));
     arguments.extend(super::choice_arguments(&request.choice));
     let permissions = request.permissions.as_str().to_owned();
-    Ok(Way {
+    Ok(HeadlessStart {
         arguments,
         environment: BTreeMap::from([("ORANGE_HEADLESS_PERMISSIONS".into(), permissions)]),
         withheld: Vec::new(),
@@ -86,8 +87,8 @@ fn hear_answer(heard: &mut Heard, message: &Value, listener: &mut Listener<'_>) 
     let parts = message.get("content").and_then(Value::as_array);
     for part in parts.into_iter().flatten() {
         match text_of(part, "type") {
-            Some("text") => listener(Said::Text(text_of(part, "text").unwrap_or_default())),
-            Some("toolCall") => listener(Said::Tool {
+            Some("text") => listener(AgentOutput::Text(text_of(part, "text").unwrap_or_default())),
+            Some("toolCall") => listener(AgentOutput::Tool {
                 name: text_of(part, "name").unwrap_or("a tool"),
                 on: &tool_use(part.get("arguments").unwrap_or(&Value::Null)),
             }),

@@ -1,6 +1,6 @@
 //! Whether pi has an account to work with.
 
-use crate::harness::probe::{Answer, Login, Probe};
+use crate::harness::probe::{Login, Probe, ProbeAnswer};
 use serde_json::Value;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn provider(probe: &Probe<'_>) -> Option<String> {
     settings.get("defaultProvider")?.as_str().map(str::to_owned)
 }
 
-fn read(provider: &str, answer: &Answer) -> Login {
+fn read(provider: &str, answer: &ProbeAnswer) -> Login {
     let told: Value = serde_json::from_str(&answer.text).unwrap_or_default();
     let field = |name: &str| told.get(name).and_then(Value::as_str);
     match field("status") {
@@ -40,9 +40,9 @@ fn read(provider: &str, answer: &Answer) -> Login {
 mod tests {
     use super::*;
 
-    fn answer(success: bool, text: &str) -> Answer {
+    fn answer(success: bool, text: &str) -> ProbeAnswer {
         let text = text.to_owned();
-        Answer { success, text }
+        ProbeAnswer { success, text }
     }
 
     #[test]

@@ -3,13 +3,13 @@
 mod headless;
 mod login;
 
-use super::kind::{Facts, Kind};
+use super::kind::{HarnessFacts, HarnessKind};
 use super::model::ModelChoice;
 use super::probe::{Login, Probe, Version};
 use super::supports::{ALL_MODES, Supports};
 use super::{Occasion, Prepared};
 use crate::error::Result;
-use crate::headless::{Request, Way, text_of};
+use crate::headless::{HeadlessStart, TurnRequest, text_of};
 use crate::runs::Subject;
 use orange_core::config::Effort;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ const CLEARED: &[&str] = &[
 
 const SOURCE: &str = include_str!("pi.ts");
 
-const FACTS: &Facts = &Facts {
+const FACTS: &HarnessFacts = &HarnessFacts {
     name: "pi",
     program: "pi",
     install: Some("npm install -g @earendil-works/pi-coding-agent"),
@@ -59,14 +59,14 @@ const FACTS: &Facts = &Facts {
     variables: &["PI_"],
     login_by_model: true,
     cleared: CLEARED,
-    ..Facts::TYPED
+    ..HarnessFacts::TYPED
 };
 
 #[derive(Debug)]
 pub(super) struct Pi;
 
-impl Kind for Pi {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Pi {
+    fn facts(&self) -> &'static HarnessFacts {
         FACTS
     }
 
@@ -104,7 +104,7 @@ impl Kind for Pi {
         Some(subject.unwrap_or(Subject::Input))
     }
 
-    fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
+    fn headless(&self, request: &TurnRequest, world: &Probe<'_>) -> Option<Result<HeadlessStart>> {
         Some(headless::way(request, world.home))
     }
 

@@ -1,7 +1,9 @@
 //! The scripted agent without a terminal: `orange sim --turn`, which keeps how far each conversation has come and what
 //! it used.
 
-use crate::headless::{Heard, Listener, Request, Said, Way, kind_of_word, text_of, usage_of};
+use crate::headless::{
+    AgentOutput, HeadlessStart, Heard, Listener, TurnRequest, kind_of_word, text_of, usage_of,
+};
 use orange_core::config::Permissions;
 use orange_core::usage::Usage;
 use serde_json::Value;
@@ -11,7 +13,7 @@ use std::path::Path;
 /// Where conversations are kept, in Orange's home.
 const CONVERSATIONS: &str = "harness/sim";
 
-pub(super) fn way(request: &Request, home: &Path) -> Way {
+pub(super) fn way(request: &TurnRequest, home: &Path) -> HeadlessStart {
     let conversation = request.conversation();
     let id = conversation.id().unwrap_or_default().to_owned();
     let folder = home.join(CONVERSATIONS).display().to_string();
@@ -27,7 +29,7 @@ pub(super) fn way(request: &Request, home: &Path) -> Way {
     if request.permissions == Permissions::Full {
         arguments.push("--allow".into());
     }
-    Way {
+    HeadlessStart {
         arguments,
         environment: BTreeMap::new(),
         withheld: Vec::new(),
@@ -46,10 +48,10 @@ fn hear(heard: &mut Heard, line: &Value, listener: &mut Listener<'_>) {
         }
         Some("text") => {
             let text = text_of(line, "text").unwrap_or_default();
-            listener(Said::Text(text));
+            listener(AgentOutput::Text(text));
             text.clone_into(&mut heard.text);
         }
-        Some("step") => listener(Said::Tool {
+        Some("step") => listener(AgentOutput::Tool {
             name: text_of(line, "name").unwrap_or("step"),
             on: text_of(line, "on").unwrap_or_default(),
         }),

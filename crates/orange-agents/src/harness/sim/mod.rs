@@ -2,16 +2,16 @@
 
 mod headless;
 
-use super::kind::{Facts, Kind};
+use super::kind::{HarnessFacts, HarnessKind};
 use super::probe::Probe;
 use super::supports::{SIGNALLING, Supports};
 use super::{Harness, Occasion, Prepared, built_in, list};
 use crate::error::Result;
-use crate::headless::{Request, Way};
+use crate::headless::{HeadlessStart, TurnRequest};
 use orange_core::config::SIM;
 use std::path::Path;
 
-const FACTS: &Facts = &Facts {
+const FACTS: &HarnessFacts = &HarnessFacts {
     name: SIM,
     program: "orange",
     adapter: "signals",
@@ -21,14 +21,14 @@ const FACTS: &Facts = &Facts {
     },
     is_own: true,
     arguments: None,
-    ..Facts::TYPED
+    ..HarnessFacts::TYPED
 };
 
 #[derive(Debug)]
 pub(super) struct Sim;
 
-impl Kind for Sim {
-    fn facts(&self) -> &'static Facts {
+impl HarnessKind for Sim {
+    fn facts(&self) -> &'static HarnessFacts {
         FACTS
     }
 
@@ -39,7 +39,7 @@ impl Kind for Sim {
         })
     }
 
-    fn headless(&self, request: &Request, world: &Probe<'_>) -> Option<Result<Way>> {
+    fn headless(&self, request: &TurnRequest, world: &Probe<'_>) -> Option<Result<HeadlessStart>> {
         Some(Ok(headless::way(request, world.home)))
     }
 }

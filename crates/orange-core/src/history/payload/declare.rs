@@ -34,11 +34,11 @@ macro_rules! events {
             /// Every type that has a word of its own.
             pub const KNOWN: &[EventType] = &[$(EventType::$plain,)+ $($(EventType::$kind,)+)+];
 
-            fn columns(&self) -> (&str, &'static str, Weight) {
+            fn columns(&self) -> (&str, &'static str, EventWeight) {
                 match self {
-                    $(EventType::$plain => ($plain_word, stringify!($plain_component), Weight::$plain_weight),)+
-                    $($(EventType::$kind => ($word, stringify!($component), Weight::$weight),)+)+
-                    EventType::Other(word) => (word, "task", Weight::Story),
+                    $(EventType::$plain => ($plain_word, stringify!($plain_component), EventWeight::$plain_weight),)+
+                    $($(EventType::$kind => ($word, stringify!($component), EventWeight::$weight),)+)+
+                    EventType::Other(word) => (word, "task", EventWeight::Story),
                 }
             }
 

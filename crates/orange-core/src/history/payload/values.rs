@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The work of an earlier task that a new one goes on with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Work {
+pub struct EarlierWork {
     /// The task whose work it is.
     pub task_id: String,
     /// The branch it was done on.
@@ -18,9 +18,9 @@ pub struct Work {
     pub rescue: Option<String>,
 }
 
-impl Work {
+impl EarlierWork {
     /// What a task goes on with, as its first event says.
-    pub fn of(history: &History) -> Option<Work> {
+    pub fn of(history: &History) -> Option<EarlierWork> {
         let mut events = history.events.iter();
         events.find_map(TaskCreated::of)?.work
     }

@@ -177,9 +177,9 @@ pub struct Findings {
 impl Findings {
     /// Those that an answer has at `findings`.
     pub(super) fn read(value: Option<&Value>) -> Findings {
-        let mut found = Found::default();
+        let mut found = CollectedFindings::default();
         if let Some(value) = value {
-            found.read(value, Place::default());
+            found.read(value, FindingPlace::default());
         }
         let mut all = found.major;
         all.append(&mut found.minor);
@@ -286,7 +286,7 @@ pub fn shortened(text: &str, longest: usize) -> String {
 
 /// Where a value stands, and what that says of the findings in it.
 #[derive(Clone, Copy, Default)]
-struct Place<'p> {
+struct FindingPlace<'p> {
     /// The severity under which it stands.
     group: Option<Severity>,
     file: Option<&'p str>,
@@ -296,7 +296,7 @@ struct Place<'p> {
     is_detail: bool,
 }
 
-impl Place<'_> {
+impl FindingPlace<'_> {
     /// The finding with what it says itself of where it is, or what its place says.
     fn finding(
         self,
@@ -317,22 +317,22 @@ impl Place<'_> {
 
 /// Findings while they are read. No more of them are held than can be kept; the others are counted.
 #[derive(Default)]
-struct Found {
+struct CollectedFindings {
     major: Vec<Finding>,
     minor: Vec<Finding>,
     not_kept: NotKept,
-    count: Count,
+    count: FindingCount,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Count {
+struct FindingCount {
     all: usize,
     major: usize,
     /// Those that are objects, not only words.
     objects: usize,
 }
 
-impl Found {
+impl CollectedFindings {
     fn add(&mut self, finding: Finding) {
         let severity = finding.severity;
         self.count.all = self.count.all.saturating_add(1);
@@ -351,10 +351,10 @@ impl Found {
     }
 
     /// Reads the findings in a value: a list, one finding, or lists by severity.
-    fn read(&mut self, value: &Value, place: Place) {
+    fn read(&mut self, value: &Value, place: FindingPlace) {
         let inner = value.as_str().and_then(as_json);
         let value = inner.as_ref().unwrap_or(value);
-        let deeper = Place {
+        let deeper = FindingPlace {
             depth: place.depth + 1,
             ..place
         };
@@ -379,7 +379,7 @@ impl Found {
         }
     }
 
-    fn read_groups(&mut self, object: &Map<String, Value>, place: Place) {
+    fn read_groups(&mut self, object: &Map<String, Value>, place: FindingPlace) {
         for (word, value) in object {
             let group = Severity::of_word(word);
             let is_scalar = matches!(value, Value::Number(_) | Value::Bool(_));
@@ -394,7 +394,7 @@ impl Found {
                 (None, Value::String(text)) if is_worth_reading(text) => Severity::default(),
                 (None, _) => continue,
             };
-            let within = Place {
+            let within = FindingPlace {
                 group: Some(severity),
                 is_detail: place.is_detail && group.is_none(),
                 ..place
@@ -405,7 +405,7 @@ impl Found {
 
     /// The finding that an object is, with whatever text there is, and if there is none, the entry itself; and those that lie
     /// in it. An object that only holds others is none.
-    fn read_object(&mut self, object: &Map<String, Value>, whole: &Value, place: Place) {
+    fn read_object(&mut self, object: &Map<String, Value>, whole: &Value, place: FindingPlace) {
         let text = |name: &str| in_text(member(object, name)?, LONGEST_TEXT);
         let explicit = member(object, "severity").and_then(Severity::of_value);
         let level = LEVELS.into_iter().filter_map(|name| {
@@ -479,7 +479,7 @@ impl Found {
         let before = self.count;
         for (group, value) in &nested {
             let is_part = value.is_object() && !only_holds;
-            let within = Place {
+            let within = FindingPlace {
                 group: group.or(own.filter(|_| only_holds)).or(place.group),
                 file: file.as_deref().or(place.file),
                 line: match file {

@@ -15,7 +15,7 @@ pub(super) fn objects_with(text: &str, key: &str) -> VecDeque<Range<usize>> {
     let bytes = text.as_bytes();
     let mut from = 0;
     while let Some(start) = next_brace(bytes, from) {
-        from = match Attempt::new(bytes, key.as_bytes(), start).run(&mut found) {
+        from = match ObjectScan::new(bytes, key.as_bytes(), start).run(&mut found) {
             Ok(end) => end,
             Err(resume) => resume.max(start + 1),
         };
@@ -31,7 +31,7 @@ fn next_brace(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// An object or a list that is open.
-struct Open {
+struct OpenBracket {
     start: usize,
     is_object: bool,
     has_key: bool,
@@ -51,11 +51,11 @@ enum Expect {
 }
 
 /// One try to read an object from a place on.
-struct Attempt<'t> {
+struct ObjectScan<'t> {
     bytes: &'t [u8],
     key: &'t [u8],
     at: usize,
-    open: Vec<Open>,
+    open: Vec<OpenBracket>,
     expect: Expect,
     /// Where the last string began. What looks like a string may have swallowed the beginning of the real object, so a try
     /// that fails is followed by one from there. Nothing before it has to be read again: objects that were open at the
@@ -63,9 +63,9 @@ struct Attempt<'t> {
     last_string: usize,
 }
 
-impl<'t> Attempt<'t> {
-    fn new(bytes: &'t [u8], key: &'t [u8], start: usize) -> Attempt<'t> {
-        Attempt {
+impl<'t> ObjectScan<'t> {
+    fn new(bytes: &'t [u8], key: &'t [u8], start: usize) -> ObjectScan<'t> {
+        ObjectScan {
             bytes,
             key,
             at: start,
@@ -131,7 +131,7 @@ impl<'t> Attempt<'t> {
     }
 
     fn enter(&mut self, is_object: bool) -> bool {
-        self.open.push(Open {
+        self.open.push(OpenBracket {
             start: self.at,
             is_object,
             has_key: false,

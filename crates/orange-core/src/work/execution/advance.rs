@@ -1,13 +1,13 @@
 //! What an iteration that is at its end means for its phase: completed, another iteration, a question, a gate, or failed; and
 //! where a task goes back to when a phase fails.
 
-use super::{Execution, Iteration, RetryContext, Rules};
+use super::{Execution, ExecutionRules, Iteration, RetryContext};
 use crate::Timestamp;
 use crate::naming::counted;
 use crate::work::answer::{Answer, Findings, Severity, listed, shortened};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{PhaseKind, Plan, PlannedPhase};
-use crate::workflow::{AnswerStatus, Outcome, PhaseStatus};
+use crate::workflow::{AnswerStatus, IterationOutcome, PhaseStatus};
 
 /// Of what the agent of a phase is told of the failure of another one.
 const LONGEST_TOLD: usize = 40 * 1024;
@@ -39,7 +39,7 @@ pub enum Advance {
 pub fn advance(
     plan: &Plan,
     execution: &mut Execution,
-    rules: &Rules,
+    rules: &ExecutionRules,
     iteration: usize,
     at: Timestamp,
 ) -> Advance {
@@ -52,8 +52,8 @@ pub fn advance(
         return Advance::NotCounted;
     };
     turn.advanced = true;
-    if turn.outcome == Some(Outcome::Completed) && turn.failing().next().is_some() {
-        turn.outcome = Some(Outcome::Continue);
+    if turn.outcome == Some(IterationOutcome::Completed) && turn.failing().next().is_some() {
+        turn.outcome = Some(IterationOutcome::Continue);
     }
     let turn = turn.clone();
     let is_current = execution.phase(&turn.phase).is_some_and(|state| {
@@ -65,7 +65,7 @@ pub fn advance(
         return Advance::NotCounted;
     };
     execution.note(&turn);
-    if !turn.outcome.is_some_and(Outcome::has_result) {
+    if !turn.outcome.is_some_and(IterationOutcome::has_result) {
         execution.not_told(&turn.phase);
         execution.stop_running(&turn.phase, PhaseStatus::Interrupted);
         return Advance::NotCounted;
@@ -84,7 +84,7 @@ impl Execution {
         // An agent that failed may not even have read it.
         let has_read = turn
             .outcome
-            .is_some_and(|outcome| outcome.has_result() && outcome != Outcome::Failed);
+            .is_some_and(|outcome| outcome.has_result() && outcome != IterationOutcome::Failed);
         if has_read {
             let is_told = |context: &RetryContext| {
                 context.phase == turn.phase
@@ -98,17 +98,17 @@ impl Execution {
         &mut self,
         plan: &Plan,
         phase: &PlannedPhase,
-        rules: &Rules,
+        rules: &ExecutionRules,
         turn: &Iteration,
         at: Timestamp,
     ) -> Advance {
         let answer = turn.answer.clone().unwrap_or_default();
-        if turn.outcome == Some(Outcome::Blocked) {
+        if turn.outcome == Some(IterationOutcome::Blocked) {
             self.change(&phase.name, |state| state.status = PhaseStatus::Blocked);
             return Advance::NeedsAnswer(answer.question_in_words());
         }
-        let said_complete =
-            answer.status == AnswerStatus::Complete && turn.outcome == Some(Outcome::Completed);
+        let said_complete = answer.status == AnswerStatus::Complete
+            && turn.outcome == Some(IterationOutcome::Completed);
         if said_complete {
             if let Some(findings) = self.major_findings(phase, turn.attempt) {
                 return self.fail(plan, &phase.name, rules, findings);
@@ -159,13 +159,25 @@ impl Execution {
     }
 
     /// What [`super::Step::UsedUp`] asks for: the phase failed.
-    pub fn used_up(&mut self, plan: &Plan, rules: &Rules, phase: &str, why: &str) -> Advance {
+    pub fn used_up(
+        &mut self,
+        plan: &Plan,
+        rules: &ExecutionRules,
+        phase: &str,
+        why: &str,
+    ) -> Advance {
         self.complete(plan);
         self.fail(plan, phase, rules, why.to_owned())
     }
 
     /// A phase failed: it is tried again from where its kind goes back to, or has failed for good.
-    pub(super) fn fail(&mut self, plan: &Plan, phase: &str, rules: &Rules, why: String) -> Advance {
+    pub(super) fn fail(
+        &mut self,
+        plan: &Plan,
+        phase: &str,
+        rules: &ExecutionRules,
+        why: String,
+    ) -> Advance {
         let why = shortened(&why, LONGEST_TOLD);
         let retries = self.phase(phase).map_or(0, |state| state.retries);
         self.error = Some(format!("{phase}: {why}"));

@@ -3,7 +3,7 @@
 use super::{Execution, Iteration, IterationKind, PhaseState, RetryContext};
 use crate::Timestamp;
 use crate::work::plan::Plan;
-use crate::workflow::{Outcome, PhaseStatus};
+use crate::workflow::{IterationOutcome, PhaseStatus};
 
 impl Execution {
     /// Begins an iteration: its phase runs, and what its prompt tells is noted as told. False if there is one of that number.
@@ -45,7 +45,7 @@ impl Execution {
         else {
             return;
         };
-        found.outcome = Some(Outcome::Interrupted);
+        found.outcome = Some(IterationOutcome::Interrupted);
         found.ended_at = found.ended_at.or(Some(at.max(found.started_at)));
         found.advanced = true;
         let (phase, kind) = (found.phase.clone(), found.kind);

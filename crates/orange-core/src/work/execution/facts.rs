@@ -1,12 +1,12 @@
 //! What follows from what is stored of an execution: numbers, sums, and what an agent has to be told.
 
-use super::{CriterionResult, Execution, Iteration, IterationKind, PhaseState, Rules};
+use super::{CriterionResult, Execution, ExecutionRules, Iteration, IterationKind, PhaseState};
 use crate::cost::Cost;
 use crate::usage::Usage;
 use crate::work::answer::Findings;
 use crate::work::plan::PlannedPhase;
 use crate::work::prices::Prices;
-use crate::workflow::{Outcome, PhaseStatus};
+use crate::workflow::{IterationOutcome, PhaseStatus};
 use std::time::Duration;
 
 impl Execution {
@@ -54,7 +54,7 @@ impl Execution {
     /// How many turns a phase had, without those that the service failed.
     pub fn count_of(&self, phase: &str) -> u32 {
         let turns = self.iterations_of(phase).filter(|turn| {
-            turn.kind == IterationKind::Turn && turn.outcome != Some(Outcome::Service)
+            turn.kind == IterationKind::Turn && turn.outcome != Some(IterationOutcome::Service)
         });
         count(turns)
     }
@@ -66,7 +66,7 @@ impl Execution {
 
     /// How long the turns of a phase's attempt took together. No turn runs longer than it may: more on the clock was a computer
     /// that slept, or a clock that was set.
-    pub fn time_of_attempt(&self, phase: &PlannedPhase, rules: &Rules) -> Duration {
+    pub fn time_of_attempt(&self, phase: &PlannedPhase, rules: &ExecutionRules) -> Duration {
         let turns = self.turns_of_attempt(&phase.name);
         let counting = turns.filter(|turn| turn.counts());
         let longest = rules.timeout_of_turn(phase);
@@ -142,14 +142,15 @@ impl Execution {
     /// What of the last turn of a phase's attempt did not pass, in words for its agent.
     pub fn told_of_failures(&self, phase: &str) -> Option<String> {
         let mut newest_first = self.turns_of_attempt(phase).rev();
-        let last = newest_first.find(|turn| turn.outcome.is_some_and(Outcome::has_result))?;
+        let last =
+            newest_first.find(|turn| turn.outcome.is_some_and(IterationOutcome::has_result))?;
         let mut lines: Vec<String> = last.failing().map(in_words).collect();
         match last.outcome {
-            Some(Outcome::TimedOut) => {
+            Some(IterationOutcome::TimedOut) => {
                 let why = last.error.as_deref().unwrap_or("it ran out of time");
                 lines.insert(0, format!("The last turn was ended: {why}."));
             }
-            Some(Outcome::Failed) => {
+            Some(IterationOutcome::Failed) => {
                 let why = last.error.as_deref().unwrap_or("it ended with an error");
                 lines.insert(0, format!("The last turn failed: {why}."));
             }
@@ -166,7 +167,7 @@ impl Iteration {
         if !self.usage.is_empty() {
             let priced = prices.priced(model, self.usage);
             cost.add(Some(priced), model, &self.harness);
-        } else if !self.is_open() && self.outcome != Some(Outcome::Service) {
+        } else if !self.is_open() && self.outcome != Some(IterationOutcome::Service) {
             cost.add(None, model, &self.harness);
         }
     }

@@ -19,13 +19,13 @@ pub(super) fn plan(weight: Weight) -> Plan {
 }
 
 /// No gate is closed, so that a test closes those that it is about.
-pub(super) fn rules(plan: &Plan) -> Rules {
+pub(super) fn rules(plan: &Plan) -> ExecutionRules {
     let phases = plan.phases.iter();
-    Rules {
+    ExecutionRules {
         gates: phases
             .map(|phase| (phase.name.clone(), PhaseGateKind::Auto))
             .collect(),
-        ..Rules::default()
+        ..ExecutionRules::default()
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn says(status: AnswerStatus) -> Answer {
 /// An executor with a clock of its own.
 pub(super) struct Executor {
     pub(super) plan: Plan,
-    pub(super) rules: Rules,
+    pub(super) rules: ExecutionRules,
     pub(super) execution: Execution,
     pub(super) clock: i64,
 }
@@ -71,7 +71,7 @@ impl Executor {
         next_step(&self.plan, &self.execution, &self.rules)
     }
 
-    pub(super) fn wanted(&self) -> Wanted {
+    pub(super) fn wanted(&self) -> WantedTurn {
         match self.step() {
             Step::Turn(wanted) => wanted,
             other => panic!("no turn is wanted: {other:?}"),
@@ -134,7 +134,7 @@ impl Executor {
     }
 
     /// Ends the newest turn.
-    pub(super) fn spend(&mut self, outcome: Outcome, answer: Option<Answer>) {
+    pub(super) fn spend(&mut self, outcome: IterationOutcome, answer: Option<Answer>) {
         let ended_at = self.now();
         let last = self.execution.iterations.last_mut().unwrap();
         last.outcome = Some(outcome);
@@ -178,7 +178,7 @@ impl Executor {
     /// A whole turn whose agent says this, and whose checks come to that.
     pub(super) fn turn(&mut self, answer: Answer, passed: Option<bool>) -> Advance {
         self.open();
-        self.spend(Outcome::of_answer(answer.status), Some(answer));
+        self.spend(IterationOutcome::of_answer(answer.status), Some(answer));
         if let Step::Check { .. } = self.step() {
             self.check(passed);
         }
@@ -194,7 +194,7 @@ impl Executor {
     }
 
     /// A turn that came to nothing.
-    pub(super) fn broken_turn(&mut self, outcome: Outcome) -> Advance {
+    pub(super) fn broken_turn(&mut self, outcome: IterationOutcome) -> Advance {
         self.open();
         self.spend(outcome, None);
         if let Step::Check { .. } = self.step() {

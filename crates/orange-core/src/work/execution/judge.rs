@@ -1,11 +1,11 @@
 //! What the run of a judge means for the phase that it looked at: approved, rejected, or left to a person.
 
-use super::{Advance, Execution, Iteration, IterationKind, Rules};
+use super::{Advance, Execution, ExecutionRules, Iteration, IterationKind};
 use crate::Timestamp;
 use crate::work::phase_gate::{GateDecision, PhaseGateKind};
 use crate::work::plan::{Plan, PlannedPhase};
-use crate::work::verdict::Decision;
-use crate::workflow::{Outcome, PhaseStatus};
+use crate::work::verdict::JudgeDecision;
+use crate::workflow::{IterationOutcome, PhaseStatus};
 
 /// What became of a phase by its judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +22,11 @@ impl Execution {
         let is_under_way =
             !status.is_over() && !matches!(status, PhaseStatus::Blocked | PhaseStatus::Failed);
         let mut newest_first = self.turns_of_attempt(phase).rev();
-        let last = newest_first.find(|turn| turn.outcome.is_some_and(Outcome::has_result));
+        let last = newest_first.find(|turn| turn.outcome.is_some_and(IterationOutcome::has_result));
         is_under_way
-            && last.is_some_and(|turn| turn.advanced && turn.outcome == Some(Outcome::Completed))
+            && last.is_some_and(|turn| {
+                turn.advanced && turn.outcome == Some(IterationOutcome::Completed)
+            })
     }
 
     /// Why the judge of a phase's attempt left it to a person; None: it did not.
@@ -33,7 +35,7 @@ impl Execution {
         let words = |why: Option<&str>| why.unwrap_or("it gave no decision").to_owned();
         match (last.judgement(), last.outcome?) {
             (Some(judgement), _) => {
-                (judgement.decision == Decision::Blocked).then_some(judgement.reason)
+                (judgement.decision == JudgeDecision::Blocked).then_some(judgement.reason)
             }
             (None, outcome) => outcome.has_result().then(|| words(last.error.as_deref())),
         }
@@ -55,7 +57,7 @@ impl Execution {
     pub fn judged(
         &mut self,
         plan: &Plan,
-        rules: &Rules,
+        rules: &ExecutionRules,
         iteration: usize,
         at: Timestamp,
     ) -> Judged {
@@ -77,7 +79,7 @@ impl Execution {
         let Some(phase) = plan.phase(&run.phase).filter(|_| is_current) else {
             return nothing;
         };
-        if !run.outcome.is_some_and(Outcome::has_result) {
+        if !run.outcome.is_some_and(IterationOutcome::has_result) {
             self.stop_running(&run.phase, PhaseStatus::Interrupted);
             return nothing;
         }
@@ -93,13 +95,13 @@ impl Execution {
     fn carry_out(
         &mut self,
         plan: &Plan,
-        rules: &Rules,
+        rules: &ExecutionRules,
         phase: &PlannedPhase,
         run: &Iteration,
         at: Timestamp,
     ) -> Judged {
         let judgement = run.judgement();
-        let judgement = judgement.filter(|judgement| judgement.decision != Decision::Blocked);
+        let judgement = judgement.filter(|judgement| judgement.decision != JudgeDecision::Blocked);
         let Some(judgement) = judgement else {
             self.stand_at_gate(&phase.name);
             return Judged {
@@ -111,7 +113,7 @@ impl Execution {
             phase: phase.name.clone(),
             gate_type: PhaseGateKind::Ai,
             attempt: run.attempt,
-            approved: judgement.decision == Decision::Approved,
+            approved: judgement.decision == JudgeDecision::Approved,
             reason: Some(judgement.reason.clone()),
             by: format!("judge ({})", run.harness),
             at,
@@ -133,7 +135,7 @@ impl Execution {
     pub fn settle_gate(
         &mut self,
         plan: &Plan,
-        rules: &Rules,
+        rules: &ExecutionRules,
         phase: &str,
         at: Timestamp,
     ) -> Advance {
@@ -156,7 +158,7 @@ impl Execution {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{Executor, at, says};
-    use super::super::{End, Step};
+    use super::super::{ExecutionEnd, Step};
     use super::*;
     use crate::task::Weight;
     use crate::work::answer::{Answer, AnswerStatus};
@@ -173,14 +175,18 @@ mod tests {
         executor
     }
 
-    fn judged(executor: &mut Executor, outcome: Outcome, answer: Option<Answer>) -> Judged {
+    fn judged(
+        executor: &mut Executor,
+        outcome: IterationOutcome,
+        answer: Option<Answer>,
+    ) -> Judged {
         executor.open_judge();
         executor.spend(outcome, answer);
         executor.killed();
         executor.decide()
     }
 
-    fn says_judge(decision: Decision) -> Option<Answer> {
+    fn says_judge(decision: JudgeDecision) -> Option<Answer> {
         let reason = format!("{decision}, says the judge");
         Some(Judgement { decision, reason }.into())
     }
@@ -192,8 +198,8 @@ mod tests {
         assert_eq!(executor.execution.end(&executor.plan), None);
         let done = judged(
             &mut executor,
-            Outcome::Completed,
-            says_judge(Decision::Approved),
+            IterationOutcome::Completed,
+            says_judge(JudgeDecision::Approved),
         );
         assert_eq!(done.advance, Advance::PhaseCompleted);
         let decision = done.decision.unwrap();
@@ -217,8 +223,8 @@ mod tests {
         let mut executor = at_judge();
         let done = judged(
             &mut executor,
-            Outcome::Continue,
-            says_judge(Decision::Rejected),
+            IterationOutcome::Continue,
+            says_judge(JudgeDecision::Rejected),
         );
         assert!(matches!(done.advance, Advance::Retried { .. }));
         assert!(!done.decision.unwrap().approved);
@@ -239,8 +245,8 @@ mod tests {
         executor.rules.retries = 0;
         let done = judged(
             &mut executor,
-            Outcome::Continue,
-            says_judge(Decision::Rejected),
+            IterationOutcome::Continue,
+            says_judge(JudgeDecision::Rejected),
         );
         assert!(matches!(done.advance, Advance::PhaseFailed(_)));
     }
@@ -248,15 +254,21 @@ mod tests {
     #[test]
     fn what_a_judge_cannot_decide_a_person_does() {
         for (outcome, answer) in [
-            (Outcome::Blocked, says_judge(Decision::Blocked)),
-            (Outcome::Failed, None),
-            (Outcome::TimedOut, None),
+            (
+                IterationOutcome::Blocked,
+                says_judge(JudgeDecision::Blocked),
+            ),
+            (IterationOutcome::Failed, None),
+            (IterationOutcome::TimedOut, None),
         ] {
             let mut executor = at_judge();
             let done = judged(&mut executor, outcome, answer);
             assert_eq!(done.advance, Advance::AtGate(PhaseGateKind::Human));
             assert_eq!(done.decision, None);
-            assert_eq!(executor.execution.end(&executor.plan), Some(End::Gate));
+            assert_eq!(
+                executor.execution.end(&executor.plan),
+                Some(ExecutionEnd::Gate)
+            );
             assert!(executor.execution.undecided("spec").is_some(), "{outcome}");
             executor.execution = executor.execution.clone().approved(&executor.plan, at(90));
             assert_eq!(executor.wanted().phase, "implement");
@@ -272,15 +284,15 @@ mod tests {
         executor.execution.orphaned(at(700));
         assert_eq!(executor.execution.status("spec"), PhaseStatus::Interrupted);
         assert_eq!(executor.wanted_judge().iteration, 3);
-        let done = judged(&mut executor, Outcome::Service, None);
+        let done = judged(&mut executor, IterationOutcome::Service, None);
         assert_eq!(done.advance, Advance::NotCounted);
         assert_eq!(executor.execution.undecided("spec"), None);
         assert_eq!(executor.wanted_judge().iteration, 4);
         executor.execution.paused(at(800));
         let done = judged(
             &mut executor,
-            Outcome::Completed,
-            says_judge(Decision::Approved),
+            IterationOutcome::Completed,
+            says_judge(JudgeDecision::Approved),
         );
         assert_eq!(done.advance, Advance::PhaseCompleted);
     }
@@ -306,7 +318,10 @@ mod tests {
 
             let mut executor = at_judge();
             executor.open_judge();
-            executor.spend(Outcome::Completed, says_judge(Decision::Approved));
+            executor.spend(
+                IterationOutcome::Completed,
+                says_judge(JudgeDecision::Approved),
+            );
             executor.rules.gates.insert("spec".into(), gate);
             assert_eq!(executor.decide().decision, None);
             assert_eq!(executor.execution.status("spec"), status);

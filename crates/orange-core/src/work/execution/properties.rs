@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone)]
 enum Happening {
     /// A turn comes to this; its checks to that. The executor is killed after so many of its four steps.
-    Turn(Outcome, bool, Option<bool>, u8),
+    Turn(IterationOutcome, bool, Option<bool>, u8),
     Orphaned,
     Paused,
     Approved,
@@ -26,7 +26,7 @@ enum Happening {
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
-    let outcome = prop::sample::select(Outcome::ALL);
+    let outcome = prop::sample::select(IterationOutcome::ALL);
     let turn = (outcome, any::<bool>(), any::<Option<bool>>(), 0..6_u8);
     let phase = 0..9_usize;
     prop_oneof![
@@ -108,13 +108,13 @@ impl Model {
     }
 
     /// So many steps of an executor that begins with whatever comes next.
-    fn turn(&mut self, outcome: Outcome, major: bool, passed: Option<bool>, steps: u8) {
+    fn turn(&mut self, outcome: IterationOutcome, major: bool, passed: Option<bool>, steps: u8) {
         for _ in 0..steps {
             self.executor.killed();
             match self.executor.step() {
                 Step::Interrupted(open) => {
                     let is_last = open + 1 == self.executor.execution.iterations.len();
-                    if is_last && outcome != Outcome::Interrupted {
+                    if is_last && outcome != IterationOutcome::Interrupted {
                         self.spend(outcome, major);
                     } else {
                         let now = self.executor.now();
@@ -149,10 +149,10 @@ impl Model {
         }
     }
 
-    fn spend(&mut self, outcome: Outcome, major: bool) {
+    fn spend(&mut self, outcome: IterationOutcome, major: bool) {
         let status = match outcome {
-            Outcome::Completed => AnswerStatus::Complete,
-            Outcome::Blocked => AnswerStatus::Blocked,
+            IterationOutcome::Completed => AnswerStatus::Complete,
+            IterationOutcome::Blocked => AnswerStatus::Blocked,
             _ => AnswerStatus::Continue,
         };
         let mut answer = says(status);
@@ -163,8 +163,9 @@ impl Model {
                 ..Finding::default()
             });
         }
-        let answered =
-            outcome.has_result() && outcome != Outcome::Failed && outcome != Outcome::TimedOut;
+        let answered = outcome.has_result()
+            && outcome != IterationOutcome::Failed
+            && outcome != IterationOutcome::TimedOut;
         self.executor.spend(outcome, answered.then_some(answer));
         self.spent += 1;
     }
@@ -229,9 +230,9 @@ impl Model {
     /// Agents that never succeed and people who say yes to everything bring it to an end nevertheless.
     fn ends(&mut self, succeeds: bool) {
         let outcome = if succeeds {
-            Outcome::Completed
+            IterationOutcome::Completed
         } else {
-            Outcome::Continue
+            IterationOutcome::Continue
         };
         for _ in 0..20_000 {
             match self.executor.step() {

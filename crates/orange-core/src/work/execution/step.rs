@@ -1,11 +1,11 @@
 //! What comes next in an execution. It follows from what is stored alone, so that whoever takes over after a killed executor
 //! goes on exactly where that one was.
 
-use super::{Execution, Iteration, IterationKind, PhaseState, Rules, in_short};
+use super::{Execution, ExecutionRules, Iteration, IterationKind, PhaseState, in_short};
 use crate::naming::{counted, time_limit};
 use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{Plan, PlannedPhase};
-use crate::workflow::{AnswerStatus, Outcome, PhaseStatus};
+use crate::workflow::{AnswerStatus, IterationOutcome, PhaseStatus};
 use std::time::Duration;
 
 /// What an executor does next. The numbers are places in [`Execution::iterations`].
@@ -18,7 +18,7 @@ pub enum Step {
     /// What this iteration means for its phase is to be carried out: [`super::advance`].
     Advance { iteration: usize },
     /// An agent is to be run.
-    Turn(Wanted),
+    Turn(WantedTurn),
     /// The phase meets its criteria, and a judge is to be asked whether it counts.
     Judge(WantedJudge),
     /// What this iteration of a judge means for its phase is to be carried out: [`Execution::judged`].
@@ -48,7 +48,7 @@ impl Step {
 
 /// A turn that is to be taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedTurn {
     pub phase: String,
     /// Its number.
     pub iteration: u32,
@@ -72,7 +72,7 @@ pub struct WantedJudge {
 
 /// At what an execution stands still.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum ExecutionEnd {
     Completed,
     /// [`Execution::gate`] says which phase.
     Gate,
@@ -82,7 +82,7 @@ pub enum End {
 }
 
 /// The next step.
-pub fn next_step(plan: &Plan, execution: &Execution, rules: &Rules) -> Step {
+pub fn next_step(plan: &Plan, execution: &Execution, rules: &ExecutionRules) -> Step {
     if let Some(step) = execution.unfinished(plan) {
         return step;
     }
@@ -153,7 +153,7 @@ impl Execution {
         if turn.kind == IterationKind::Judge {
             return Some(Step::Decide { iteration });
         }
-        let has_result = turn.outcome.is_some_and(Outcome::has_result);
+        let has_result = turn.outcome.is_some_and(IterationOutcome::has_result);
         let asks = turn
             .answer
             .as_ref()
@@ -185,19 +185,19 @@ impl Execution {
     }
 
     /// At what the execution stands still; None: it can go on.
-    pub fn end(&self, plan: &Plan) -> Option<End> {
+    pub fn end(&self, plan: &Plan) -> Option<ExecutionEnd> {
         if self.unfinished(plan).is_some() {
             return None;
         }
         let Some(phase) = self.current(plan) else {
-            return Some(End::Completed);
+            return Some(ExecutionEnd::Completed);
         };
         match self.status(&phase.name) {
             PhaseStatus::Blocked => Some(match self.question_of(&phase.name) {
-                Some(question) => End::Question(question),
-                None => End::Gate,
+                Some(question) => ExecutionEnd::Question(question),
+                None => ExecutionEnd::Gate,
             }),
-            PhaseStatus::Failed => Some(End::Failed(self.why_failed(&phase.name))),
+            PhaseStatus::Failed => Some(ExecutionEnd::Failed(self.why_failed(&phase.name))),
             _ => None,
         }
     }
@@ -205,7 +205,7 @@ impl Execution {
     /// The phase at whose gate somebody decides.
     pub fn gate(&self, plan: &Plan) -> Option<&PhaseState> {
         let phase = self.current_phase(plan)?;
-        let is_there = self.end(plan) == Some(End::Gate);
+        let is_there = self.end(plan) == Some(ExecutionEnd::Gate);
         self.phase(phase).filter(|_| is_there)
     }
 
@@ -213,7 +213,7 @@ impl Execution {
     pub fn question(&self, plan: &Plan) -> Option<(&PhaseState, String)> {
         let phase = self.current_phase(plan)?;
         match self.end(plan) {
-            Some(End::Question(question)) => Some((self.phase(phase)?, question)),
+            Some(ExecutionEnd::Question(question)) => Some((self.phase(phase)?, question)),
             _ => None,
         }
     }
@@ -221,11 +221,12 @@ impl Execution {
     /// What the agent of a blocked phase asked; None: it stands at its gate.
     pub(super) fn question_of(&self, phase: &str) -> Option<String> {
         let mut newest_first = self.turns_of_attempt(phase).rev();
-        let last = newest_first.find(|turn| turn.outcome.is_some_and(Outcome::has_result))?;
+        let last =
+            newest_first.find(|turn| turn.outcome.is_some_and(IterationOutcome::has_result))?;
         let answer = last
             .answer
             .as_ref()
-            .filter(|_| last.outcome == Some(Outcome::Blocked))?;
+            .filter(|_| last.outcome == Some(IterationOutcome::Blocked))?;
         Some(answer.question_in_words())
     }
 
@@ -235,7 +236,11 @@ impl Execution {
     }
 
     /// Why a phase may have no more turns in its attempt, if it may not.
-    pub(super) fn limit_reached(&self, phase: &PlannedPhase, rules: &Rules) -> Option<String> {
+    pub(super) fn limit_reached(
+        &self,
+        phase: &PlannedPhase,
+        rules: &ExecutionRules,
+    ) -> Option<String> {
         let (used, time) = (
             self.used_of_attempt(&phase.name),
             self.time_of_attempt(phase, rules),
@@ -252,10 +257,10 @@ impl Execution {
         })
     }
 
-    fn wanted(&self, phase: &PlannedPhase, rules: &Rules) -> Wanted {
+    fn wanted(&self, phase: &PlannedPhase, rules: &ExecutionRules) -> WantedTurn {
         let used = self.used_of_attempt(&phase.name);
         let time = self.time_of_attempt(phase, rules);
-        Wanted {
+        WantedTurn {
             phase: phase.name.clone(),
             iteration: self.next_number(&phase.name),
             attempt: self.attempt(&phase.name),
@@ -267,7 +272,7 @@ impl Execution {
 
     /// The session that the next turn of a phase goes on with: that of its last one, if an agent is known to have worked in
     /// it, it did not end with an error, and it is not too large.
-    fn session(&self, phase: &str, rules: &Rules) -> Option<&str> {
+    fn session(&self, phase: &str, rules: &ExecutionRules) -> Option<&str> {
         let last = self.turns_of_attempt(phase).next_back()?;
         let session = last.session.as_deref()?;
         let of_session = || {
@@ -277,7 +282,7 @@ impl Execution {
         let has_worked = of_session().any(|turn| turn.answer.is_some() || !turn.usage.is_empty());
         let tokens = of_session().map(|turn| turn.usage.input.saturating_add(turn.usage.output));
         let tokens = tokens.fold(0, u64::saturating_add);
-        let is_usable = has_worked && last.outcome != Some(Outcome::Failed);
+        let is_usable = has_worked && last.outcome != Some(IterationOutcome::Failed);
         (is_usable && tokens < rules.max_tokens).then_some(session)
     }
 }

@@ -31,7 +31,10 @@ fn a_small_task_is_implemented_tested_and_done() {
     );
     assert_eq!(executor.complete(), Advance::PhaseCompleted);
     assert_eq!(executor.step(), Step::Done);
-    assert_eq!(executor.execution.end(&executor.plan), Some(End::Completed));
+    assert_eq!(
+        executor.execution.end(&executor.plan),
+        Some(ExecutionEnd::Completed)
+    );
     let state = executor.execution.phase("implement").unwrap();
     assert_eq!(state.commit_sha.as_deref(), Some("head-implement-2"));
     assert_eq!(state.summary.as_deref(), Some("complete, says the agent"));
@@ -48,7 +51,7 @@ fn a_word_alone_completes_no_phase_whose_checks_fail() {
         Advance::NextIteration
     );
     let last = executor.execution.last().unwrap();
-    assert_eq!(last.outcome, Some(Outcome::Continue));
+    assert_eq!(last.outcome, Some(IterationOutcome::Continue));
     let told = executor.execution.told("implement").unwrap();
     assert!(
         told.contains("all_tests_pass did not pass:\n3 tests failed"),
@@ -61,7 +64,7 @@ fn a_word_alone_completes_no_phase_whose_checks_fail() {
     );
     assert_eq!(
         executor.execution.last().unwrap().outcome,
-        Some(Outcome::Completed)
+        Some(IterationOutcome::Completed)
     );
 }
 
@@ -88,7 +91,10 @@ fn a_killed_executor_goes_on_where_it_was() {
     );
 
     executor.open();
-    executor.spend(Outcome::Completed, Some(says(AnswerStatus::Complete)));
+    executor.spend(
+        IterationOutcome::Completed,
+        Some(says(AnswerStatus::Complete)),
+    );
     executor.killed();
     assert_eq!(
         executor.step(),
@@ -121,7 +127,7 @@ fn a_paused_phase_goes_on_in_its_session() {
     assert_eq!(executor.execution.status("implement"), PhaseStatus::Paused);
     assert_eq!(
         executor.execution.last().unwrap().outcome,
-        Some(Outcome::Interrupted)
+        Some(IterationOutcome::Interrupted)
     );
     let wanted = executor.wanted();
     assert_eq!((wanted.iteration, wanted.iteration_of_attempt), (3, 2));
@@ -145,9 +151,9 @@ fn a_session_that_is_full_or_broken_is_left() {
     executor.go_on();
     assert_eq!(executor.wanted().resume, None, "220 tokens are in it");
     executor.rules.max_tokens = 100_000;
-    executor.broken_turn(Outcome::TimedOut);
+    executor.broken_turn(IterationOutcome::TimedOut);
     assert!(executor.wanted().resume.is_some());
-    executor.broken_turn(Outcome::Failed);
+    executor.broken_turn(IterationOutcome::Failed);
     assert_eq!(executor.wanted().resume, None, "it ended with an error");
 }
 
@@ -155,7 +161,10 @@ fn a_session_that_is_full_or_broken_is_left() {
 fn a_failure_of_the_service_is_no_iteration_but_costs() {
     let mut executor = Executor::new(Weight::Trivial);
     for _ in 0..10 {
-        assert_eq!(executor.broken_turn(Outcome::Service), Advance::NotCounted);
+        assert_eq!(
+            executor.broken_turn(IterationOutcome::Service),
+            Advance::NotCounted
+        );
     }
     let wanted = executor.wanted();
     assert_eq!((wanted.iteration, wanted.iteration_of_attempt), (11, 1));
@@ -361,7 +370,7 @@ fn what_is_told_of_a_review_has_a_limit() {
     let Advance::PhaseFailed(why) = executor.turn(answer, None) else {
         panic!("{}", executor.statuses());
     };
-    let Some(End::Failed(end)) = executor.execution.end(&executor.plan) else {
+    let Some(ExecutionEnd::Failed(end)) = executor.execution.end(&executor.plan) else {
         panic!("{}", executor.statuses());
     };
     assert!(why.len() < 5000 && end.len() < 5000);
@@ -387,13 +396,13 @@ fn what_nobody_has_read_is_told_again() {
         Some(told),
         "it was killed"
     );
-    executor.broken_turn(Outcome::Service);
+    executor.broken_turn(IterationOutcome::Service);
     assert_eq!(
         executor.execution.told("implement").as_deref(),
         Some(told),
         "it never began"
     );
-    executor.broken_turn(Outcome::Failed);
+    executor.broken_turn(IterationOutcome::Failed);
     assert!(
         executor
             .execution
@@ -404,7 +413,10 @@ fn what_nobody_has_read_is_told_again() {
     );
     executor.open();
     executor.execution.tell("implement", "and spaces".into());
-    executor.spend(Outcome::Continue, Some(says(AnswerStatus::Continue)));
+    executor.spend(
+        IterationOutcome::Continue,
+        Some(says(AnswerStatus::Continue)),
+    );
     executor.check(Some(true));
     executor.advance();
     let left = executor.execution.told("implement");
@@ -451,7 +463,10 @@ fn a_clock_that_jumps_takes_no_more_time_than_a_turn_may() {
     for jump in [86_400, -86_400] {
         executor.open();
         executor.clock += jump;
-        executor.spend(Outcome::Continue, Some(says(AnswerStatus::Continue)));
+        executor.spend(
+            IterationOutcome::Continue,
+            Some(says(AnswerStatus::Continue)),
+        );
         executor.check(Some(false));
         executor.advance();
     }

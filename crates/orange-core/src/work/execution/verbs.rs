@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{End, Execution, RetryContext, Rules};
+use super::{Execution, ExecutionEnd, ExecutionRules, RetryContext};
 use crate::Timestamp;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::PhaseStatus;
@@ -23,7 +23,7 @@ impl Execution {
 
     /// The phase at whose gate it stands failed, for this reason.
     #[must_use]
-    pub fn rejected(mut self, plan: &Plan, reason: &str, rules: &Rules) -> Execution {
+    pub fn rejected(mut self, plan: &Plan, reason: &str, rules: &ExecutionRules) -> Execution {
         if let Some(phase) = self.gate(plan).map(|state| state.name.clone()) {
             let why = match reason.trim() {
                 "" => "rejected".to_owned(),
@@ -228,7 +228,7 @@ impl Execution {
 
     /// Whether every phase but finalize is completed or skipped.
     pub fn is_completed(&self, plan: &Plan) -> bool {
-        self.end(plan) == Some(End::Completed)
+        self.end(plan) == Some(ExecutionEnd::Completed)
     }
 }
 

@@ -8,7 +8,7 @@ use super::{BadPlan, ParsedPlan, PhaseKind, Plan, PlannedGate, PlannedPhase, bui
 use crate::config::{Effort, Mistake};
 use crate::work::criterion::Criterion;
 use crate::yaml::{self, Node, YamlError};
-use fields::{Fields, Reader};
+use fields::{PlanFields, PlanReader};
 use values::{check_name, flag_of, iterations_of, model_of, name_of, scalar, text_of, texts_of};
 use values::{time_of, timeout_of, word_of};
 
@@ -39,7 +39,7 @@ const MOST_PHASES: usize = 99;
 
 pub(super) fn plan(text: &str) -> Result<ParsedPlan, BadPlan> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
-    let mut reader = Reader::of_text(text);
+    let mut reader = PlanReader::of_text(text);
     let root = match yaml::read(text, 0..text.len()) {
         Ok(Some(root)) => root,
         Ok(None) => return Err(single(1, "the plan is empty".to_owned())),
@@ -48,7 +48,7 @@ pub(super) fn plan(text: &str) -> Result<ParsedPlan, BadPlan> {
             return Err(single(line, error.to_string()));
         }
     };
-    let fields = Fields::of(&mut reader, "", &root, &FIELDS);
+    let fields = PlanFields::of(&mut reader, "", &root, &FIELDS);
     let task_id = fields.required(&mut reader, "task_id", text_of);
     let weight = fields.required(&mut reader, "weight", word_of);
     let generated_at = fields.required(&mut reader, "generated_at", time_of);
@@ -83,10 +83,10 @@ pub(super) fn plan(text: &str) -> Result<ParsedPlan, BadPlan> {
 }
 
 pub(super) fn phases_of_settings(node: &Node) -> Result<Vec<PlannedPhase>, BadPlan> {
-    let mut reader = Reader::default();
+    let mut reader = PlanReader::default();
     let list = match node {
         Node::Mapping { .. } => {
-            let fields = Fields::of(&mut reader, "", node, &["phases"]);
+            let fields = PlanFields::of(&mut reader, "", node, &["phases"]);
             fields.get("phases").cloned()
         }
         Node::Sequence { .. } | Node::Scalar { .. } => Some(node.clone()),
@@ -116,7 +116,7 @@ fn single(line: usize, reason: String) -> BadPlan {
     }
 }
 
-impl Reader<'_> {
+impl PlanReader<'_> {
     fn phases(&mut self, path: &str, node: &Node) -> Vec<PlannedPhase> {
         let at = node.span().start;
         let items = match node {
@@ -161,7 +161,7 @@ impl Reader<'_> {
     fn phase(&mut self, path: &str, node: &Node) -> Option<PlannedPhase> {
         // What a phase is called says more than its number.
         let path = name_in(node).map_or_else(|| path.to_owned(), |name| format!("phases.{name}"));
-        let fields = Fields::of(self, &path, node, &PHASE_FIELDS);
+        let fields = PlanFields::of(self, &path, node, &PHASE_FIELDS);
         let name = fields.required(self, "name", name_of);
         let said = fields.optional(self, "type", word_of::<PhaseKind>);
         let kind = match (said, &name, fields.get("type")) {
@@ -237,7 +237,7 @@ impl Reader<'_> {
                 criteria: Vec::new(),
             });
         }
-        let fields = Fields::of(self, path, node, &GATE_FIELDS);
+        let fields = PlanFields::of(self, path, node, &GATE_FIELDS);
         let said = fields.optional(self, "type", word_of);
         let criteria = fields
             .optional(self, "criteria", texts_of)

@@ -85,25 +85,25 @@ fn count_one<E: Error>() -> Result<(), E> {
 }
 
 /// A list whose items count.
-pub(super) struct List<T>(pub(super) Vec<T>);
+pub(super) struct CountedList<T>(pub(super) Vec<T>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<List<T>, D::Error> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for CountedList<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<CountedList<T>, D::Error> {
         struct Items<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
-            type Value = List<T>;
+            type Value = CountedList<T>;
 
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
                 to.write_str("a list")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<CountedList<T>, A::Error> {
                 let mut items = Vec::new();
                 while let Some(item) = list.next_element()? {
                     count_one()?;
                     items.push(item);
                 }
-                Ok(List(items))
+                Ok(CountedList(items))
             }
         }
         from.deserialize_seq(Items(PhantomData))
@@ -115,8 +115,8 @@ pub(super) struct Any(pub(super) Value);
 
 impl<'de> Deserialize<'de> for Any {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Any, D::Error> {
-        struct Values;
-        impl<'de> Visitor<'de> for Values {
+        struct AnyValue;
+        impl<'de> Visitor<'de> for AnyValue {
             type Value = Any;
 
             fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,6 +165,6 @@ impl<'de> Deserialize<'de> for Any {
                 Ok(Any(all.into()))
             }
         }
-        from.deserialize_any(Values)
+        from.deserialize_any(AnyValue)
     }
 }

@@ -1,12 +1,12 @@
 //! The report of Playwright's reporter `json`: suites in suites, specs, a test of each spec for every project, and of each test
 //! a result for every try, of which the last counts.
 
-use super::limits::{self, List, MOST_NAMES, MOST_TESTS};
+use super::limits::{self, CountedList, MOST_NAMES, MOST_TESTS};
 use super::names::{BadName, check_path, kept_as, numbered};
 use super::read::{MOST_FILES, whole};
 use super::{
-    FileKind, FileSource, Form, NamedFile, Parsed, Suite, Test, TestReport, TestStatus, Unreadable,
-    VERSION,
+    FileKind, FileSource, NamedFile, Parsed, ReportForm, Suite, Test, TestReport, TestStatus,
+    UnreadableReport, VERSION,
 };
 use crate::Timestamp;
 use serde::de::value::MapAccessDeserializer;
@@ -20,10 +20,10 @@ use std::time::Duration;
 #[derive(Deserialize)]
 pub(super) struct RawSuite {
     pub(super) name: Option<String>,
-    pub(super) tests: Option<List<OwnTest>>,
+    pub(super) tests: Option<CountedList<OwnTest>>,
     title: Option<String>,
-    specs: Option<List<Spec>>,
-    suites: Option<List<RawSuite>>,
+    specs: Option<CountedList<PlaywrightSpec>>,
+    suites: Option<CountedList<RawSuite>>,
 }
 
 /// A test in our form.
@@ -33,15 +33,15 @@ pub(super) struct OwnTest {
     status: Option<String>,
     duration: Option<f64>,
     error: Option<String>,
-    screenshots: Option<List<String>>,
+    screenshots: Option<CountedList<String>>,
     trace: Option<String>,
     retries: Option<f64>,
 }
 
 #[derive(Deserialize)]
-struct Spec {
+struct PlaywrightSpec {
     title: Option<String>,
-    tests: Option<List<RawTest>>,
+    tests: Option<CountedList<RawTest>>,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ struct RawTest {
     expected_status: Option<String>,
     project_name: Option<String>,
     status: Option<String>,
-    results: Option<List<RawResult>>,
+    results: Option<CountedList<RawResult>>,
 }
 
 #[derive(Deserialize)]
@@ -59,8 +59,8 @@ struct RawResult {
     duration: Option<f64>,
     retry: Option<f64>,
     error: Option<RawError>,
-    errors: Option<List<RawError>>,
-    attachments: Option<List<RawAttachment>>,
+    errors: Option<CountedList<RawError>>,
+    attachments: Option<CountedList<RawAttachment>>,
 }
 
 #[derive(Deserialize)]
@@ -160,14 +160,14 @@ pub(super) fn report(
     suites: Vec<RawSuite>,
     stats: Stats,
     errors: Vec<RawError>,
-) -> Result<Parsed, Unreadable> {
+) -> Result<Parsed, UnreadableReport> {
     let mut projects = BTreeSet::new();
     if note_projects(&suites, &mut projects) > MOST_TESTS {
-        return Err(Unreadable::TooManyTests);
+        return Err(UnreadableReport::TooManyTests);
     }
-    let mut reading = Reading {
+    let mut reading = PlaywrightReading {
         names_projects: projects.len() > 1,
-        ..Reading::default()
+        ..PlaywrightReading::default()
     };
     for suite in suites {
         reading.suite(suite, "")?;
@@ -188,7 +188,7 @@ pub(super) fn report(
     };
     report.summary = report.counted();
     Ok(Parsed {
-        form: Form::Playwright,
+        form: ReportForm::Playwright,
         report,
         files: reading.files,
     })
@@ -221,7 +221,7 @@ fn note_projects(suites: &[RawSuite], projects: &mut BTreeSet<String>) -> usize 
 
 /// What has been read so far.
 #[derive(Default)]
-struct Reading {
+struct PlaywrightReading {
     names_projects: bool,
     /// How many bytes the names of suites and tests have.
     named: usize,
@@ -231,9 +231,9 @@ struct Reading {
     taken: BTreeMap<(&'static str, String), usize>,
 }
 
-impl Reading {
+impl PlaywrightReading {
     /// A suite and those in it; one without tests of its own is only a part of their names.
-    fn suite(&mut self, raw: RawSuite, above: &str) -> Result<(), Unreadable> {
+    fn suite(&mut self, raw: RawSuite, above: &str) -> Result<(), UnreadableReport> {
         let title = raw.title.unwrap_or_default();
         // Every suite inside repeats it.
         let name = limits::suite(match (above, title.as_str()) {
@@ -261,16 +261,16 @@ impl Reading {
         Ok(())
     }
 
-    fn count_name(&mut self, name: &str) -> Result<(), Unreadable> {
+    fn count_name(&mut self, name: &str) -> Result<(), UnreadableReport> {
         self.named += name.len();
         if self.named > MOST_NAMES * 1024 * 1024 {
-            Err(Unreadable::TooLongNames)
+            Err(UnreadableReport::TooLongNames)
         } else {
             Ok(())
         }
     }
 
-    fn test(&mut self, title: &str, raw: RawTest) -> Result<Test, Unreadable> {
+    fn test(&mut self, title: &str, raw: RawTest) -> Result<Test, UnreadableReport> {
         let project = raw.project_name.filter(|name| !name.is_empty());
         let name = match project.filter(|_| self.names_projects) {
             Some(project) => format!("{title} [{}]", limits::project(project)),
@@ -320,9 +320,10 @@ impl Reading {
     }
 
     /// Of attachments only screenshots and traces are kept.
-    fn attachment(&mut self, test: &mut Test, raw: RawAttachment) -> Result<(), Unreadable> {
+    fn attachment(&mut self, test: &mut Test, raw: RawAttachment) -> Result<(), UnreadableReport> {
         let name = raw.name.unwrap_or_default();
-        let bad = |what, name: &str, why: BadName| Unreadable::name(what, name, &test.name, why);
+        let bad =
+            |what, name: &str, why: BadName| UnreadableReport::name(what, name, &test.name, why);
         if !name.is_empty() {
             check_path(&name).map_err(|why| bad("attachment", &name, why))?;
         }
@@ -355,7 +356,7 @@ impl Reading {
             test: test.name.clone(),
         });
         if self.files.len() > MOST_FILES {
-            return Err(Unreadable::TooManyFiles);
+            return Err(UnreadableReport::TooManyFiles);
         }
         Ok(())
     }
@@ -373,7 +374,7 @@ impl Reading {
     }
 }
 
-fn items<T>(list: Option<List<T>>) -> Vec<T> {
+fn items<T>(list: Option<CountedList<T>>) -> Vec<T> {
     list.map_or_else(Vec::new, |list| list.0)
 }
 

@@ -1,6 +1,6 @@
 //! Reads a report in either form, from any reader: only what is kept of it is ever in memory.
 
-use super::limits::{self, Any, List, MOST_ITEMS, MOST_NAMES, MOST_TESTS};
+use super::limits::{self, Any, CountedList, MOST_ITEMS, MOST_NAMES, MOST_TESTS};
 use super::names::{BadName, check_name};
 use super::playwright::{self, RawError, RawSuite};
 use super::{FileKind, FileSource, NamedFile, Suite, Summary, Test, TestReport, VERSION};
@@ -15,7 +15,7 @@ pub(super) const MOST_FILES: usize = 10_000;
 /// A report that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    pub form: Form,
+    pub form: ReportForm,
     pub report: TestReport,
     /// What its tests name; of attachments screenshots and traces alone.
     pub files: Vec<NamedFile>,
@@ -23,7 +23,7 @@ pub struct Parsed {
 
 /// Which form a report had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ReportForm {
     /// That of `test-results/report.json`.
     Own,
     /// That of Playwright's reporter `json`.
@@ -32,7 +32,7 @@ pub enum Form {
 
 /// Why a report cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum UnreadableReport {
     #[error("{}", in_words(.0))]
     Json(#[from] serde_json::Error),
     #[error("it has version {0}, and this Orange knows version {VERSION}")]
@@ -58,9 +58,14 @@ pub enum Unreadable {
     TooManyFiles,
 }
 
-impl Unreadable {
-    pub(super) fn name(what: &'static str, name: &str, test: &str, why: BadName) -> Unreadable {
-        Unreadable::Name {
+impl UnreadableReport {
+    pub(super) fn name(
+        what: &'static str,
+        name: &str,
+        test: &str,
+        why: BadName,
+    ) -> UnreadableReport {
+        UnreadableReport::Name {
             what,
             name: limits::word(name.to_owned()),
             test: limits::word(test.to_owned()),
@@ -96,18 +101,18 @@ struct Raw {
     duration: Option<f64>,
     summary: Option<Summary>,
     coverage: Option<Any>,
-    suites: Option<List<RawSuite>>,
+    suites: Option<CountedList<RawSuite>>,
     config: Option<IgnoredAny>,
     stats: Option<playwright::Stats>,
-    errors: Option<List<RawError>>,
+    errors: Option<CountedList<RawError>>,
 }
 
 /// Reads a report.
-pub fn read(source: impl Read) -> Result<Parsed, Unreadable> {
+pub fn read(source: impl Read) -> Result<Parsed, UnreadableReport> {
     let mut reader = serde_json::Deserializer::from_reader(source);
     let (raw, are_too_many) = limits::limited(|| Raw::deserialize(&mut reader));
     if are_too_many {
-        return Err(Unreadable::TooManyItems);
+        return Err(UnreadableReport::TooManyItems);
     }
     let raw = raw?;
     reader.end()?;
@@ -120,13 +125,13 @@ pub fn read(source: impl Read) -> Result<Parsed, Unreadable> {
     own(raw)
 }
 
-fn own(raw: Raw) -> Result<Parsed, Unreadable> {
+fn own(raw: Raw) -> Result<Parsed, UnreadableReport> {
     let version = raw.version.map_or(u64::from(VERSION), whole);
     if version > u64::from(VERSION) {
-        return Err(Unreadable::Newer(version));
+        return Err(UnreadableReport::Newer(version));
     }
     if raw.suites.is_none() && raw.summary.is_none() {
-        return Err(Unreadable::NoReport(
+        return Err(UnreadableReport::NoReport(
             "it has neither \"suites\" nor \"summary\"",
         ));
     }
@@ -134,14 +139,14 @@ fn own(raw: Raw) -> Result<Parsed, Unreadable> {
     let mut count = 0;
     for suite in raw.suites.map_or_else(Vec::new, |suites| suites.0) {
         if suite.is_playwrights() {
-            return Err(Unreadable::NoReport(
+            return Err(UnreadableReport::NoReport(
                 "its suites are Playwright's, but \"config\" and \"stats\" are missing",
             ));
         }
         let tests = suite.tests.map_or_else(Vec::new, |tests| tests.0);
         count += tests.len();
         if count > MOST_TESTS {
-            return Err(Unreadable::TooManyTests);
+            return Err(UnreadableReport::TooManyTests);
         }
         suites.push(Suite {
             name: limits::suite(suite.name.unwrap_or_default()),
@@ -168,14 +173,14 @@ fn own(raw: Raw) -> Result<Parsed, Unreadable> {
     }
     let files = files(&report)?;
     Ok(Parsed {
-        form: Form::Own,
+        form: ReportForm::Own,
         report,
         files,
     })
 }
 
 /// What the tests of a report in our form name.
-fn files(report: &TestReport) -> Result<Vec<NamedFile>, Unreadable> {
+fn files(report: &TestReport) -> Result<Vec<NamedFile>, UnreadableReport> {
     let mut found: Vec<NamedFile> = Vec::new();
     for (_, test) in report.tests() {
         let screenshots = test.screenshots.iter();
@@ -185,7 +190,7 @@ fn files(report: &TestReport) -> Result<Vec<NamedFile>, Unreadable> {
             .iter()
             .map(|name| (FileKind::Trace, "trace", name));
         for (kind, what, name) in screenshots.chain(trace) {
-            check_name(name).map_err(|why| Unreadable::name(what, name, &test.name, why))?;
+            check_name(name).map_err(|why| UnreadableReport::name(what, name, &test.name, why))?;
             found.push(NamedFile {
                 kind,
                 name: name.clone(),
@@ -193,7 +198,7 @@ fn files(report: &TestReport) -> Result<Vec<NamedFile>, Unreadable> {
                 test: test.name.clone(),
             });
             if found.len() > MOST_FILES {
-                return Err(Unreadable::TooManyFiles);
+                return Err(UnreadableReport::TooManyFiles);
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// What Playwright 1.65 wrote of two files of tests, two projects and one retry.
 pub(super) const REAL: &str = include_str!("playwright-report.json");
 
-fn report(value: &Value) -> Result<Parsed, Unreadable> {
+fn report(value: &Value) -> Result<Parsed, UnreadableReport> {
     read(value.to_string().as_bytes())
 }
 
@@ -31,7 +31,7 @@ fn status_of(results: Value) -> TestStatus {
 #[test]
 fn a_real_report_of_playwright_is_read() {
     let parsed = read(REAL.as_bytes()).unwrap();
-    assert_eq!(parsed.form, Form::Playwright);
+    assert_eq!(parsed.form, ReportForm::Playwright);
     let report = &parsed.report;
     let sum = Summary {
         total: 12,
@@ -113,7 +113,7 @@ fn what_is_written_is_read_again() {
     let parsed = read(REAL.as_bytes()).unwrap();
     let written = serde_json::to_vec(&parsed.report).unwrap();
     let again = read(written.as_slice()).unwrap();
-    assert_eq!(again.form, Form::Own);
+    assert_eq!(again.form, ReportForm::Own);
     assert_eq!(again.report, parsed.report);
     assert_eq!(again.files.len(), parsed.files.len());
     assert!(
@@ -228,7 +228,7 @@ fn names_that_lead_elsewhere_are_refused() {
         );
         let own = json!({"suites": [{"tests": [{"name": "t", "trace": name}]}]});
         assert!(
-            matches!(report(&own), Err(Unreadable::Name { .. })),
+            matches!(report(&own), Err(UnreadableReport::Name { .. })),
             "{name:?}"
         );
     }
@@ -244,12 +244,12 @@ fn names_that_lead_elsewhere_are_refused() {
         assert!(check_path(path).is_err(), "{path:?}");
         let attachment = json!([{"name": "x", "contentType": "image/png", "path": path}]);
         let error = report(&playwrights(json!([{}]), attachment)).unwrap_err();
-        assert!(matches!(error, Unreadable::Name { .. }), "{error}");
+        assert!(matches!(error, UnreadableReport::Name { .. }), "{error}");
     }
     for name in ["../x", "a/../b", "x\u{1b}[2J"] {
         let attachment = json!([{"name": name, "contentType": "image/png", "body": "aGk="}]);
         let error = report(&playwrights(json!([{}]), attachment)).unwrap_err();
-        assert!(matches!(error, Unreadable::Name { .. }), "{error}");
+        assert!(matches!(error, UnreadableReport::Name { .. }), "{error}");
     }
 }
 
@@ -306,7 +306,7 @@ fn files_that_nobody_looks_at_are_left_out() {
         .map(|_| json!({"name": "same", "contentType": "image/png", "path": "/x/same.png"}))
         .collect();
     let error = report(&playwrights(json!([{}]), many.into())).unwrap_err();
-    assert!(matches!(error, Unreadable::TooManyFiles));
+    assert!(matches!(error, UnreadableReport::TooManyFiles));
 }
 
 #[test]
@@ -352,7 +352,10 @@ fn what_is_no_report_is_refused_with_the_place() {
         "it has version 2, and this Orange knows version 1"
     );
     let halves = json!({"suites": [{"title": "a", "specs": []}]});
-    assert!(matches!(report(&halves), Err(Unreadable::NoReport(_))));
+    assert!(matches!(
+        report(&halves),
+        Err(UnreadableReport::NoReport(_))
+    ));
     // Deeper than any file of tests: an error, and not the end of the program.
     let deep = format!(
         "{{\"stats\": {{}}, \"suites\": {}",
@@ -414,7 +417,7 @@ fn a_title_that_is_repeated_without_end_is_refused() {
     let report =
         |specs: &str| format!("{{\"stats\": {{}}, \"suites\": [{{\"specs\": [{specs}]}}]}}");
     let error = read(report(&spec(800, 100_000)).as_bytes()).unwrap_err();
-    assert!(matches!(error, Unreadable::TooLongNames), "{error}");
+    assert!(matches!(error, UnreadableReport::TooLongNames), "{error}");
     assert!(error.to_string().contains("more than 16 MiB"), "{error}");
     let kept = read(report(&spec(150, 100_000)).as_bytes()).unwrap();
     assert_eq!(kept.report.summary.total, 100_000);
@@ -428,7 +431,7 @@ fn a_title_that_is_repeated_without_end_is_refused() {
     let suites = vec![suite(&spec(1, 1)); 40_000].join(",");
     let suites = format!("{{\"stats\": {{}}, \"suites\": [{suites}]}}");
     let error = read(suites.as_bytes()).unwrap_err();
-    assert!(matches!(error, Unreadable::TooLongNames), "{error}");
+    assert!(matches!(error, UnreadableReport::TooLongNames), "{error}");
 }
 
 #[test]
@@ -447,7 +450,7 @@ fn a_report_of_too_many_tests_is_refused_before_it_is_kept() {
         many(1001, &format!("{{\"tests\": [{}]}}", many(100, "{}")))
     );
     let error = read(specs.as_bytes()).unwrap_err();
-    assert!(matches!(error, Unreadable::TooManyTests), "{error}");
+    assert!(matches!(error, UnreadableReport::TooManyTests), "{error}");
     // Nor is there any other list without an end; it is not read to the end, where a bracket is missing.
     let items = many(1_000_001, "{}");
     for begin in [
@@ -458,7 +461,7 @@ fn a_report_of_too_many_tests_is_refused_before_it_is_kept() {
     ] {
         let error = read(format!("{begin}{items}").as_bytes()).unwrap_err();
         assert!(
-            matches!(error, Unreadable::TooManyItems),
+            matches!(error, UnreadableReport::TooManyItems),
             "{begin}: {error}"
         );
     }

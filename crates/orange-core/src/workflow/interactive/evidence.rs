@@ -29,7 +29,7 @@ pub struct Statement {
 
 /// What a review came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct ReviewVerdict {
     #[serde(flatten)]
     pub said: Statement,
     pub passed: bool,
@@ -52,7 +52,7 @@ pub struct Evidence {
     /// The last time the work was handed over.
     pub handoff: Option<Statement>,
     /// The last verdict of a reviewer.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ReviewVerdict>,
     /// How the task came to `reviewing`, as long as it is there.
     #[serde(skip)]
     pub reviewing: Option<Statement>,
@@ -135,7 +135,7 @@ impl Evidence {
         let told = matches!(to, Some(Status::Reviewing | Status::Working)) && made.check.is_none()
             || made.verdict.is_some();
         if from_review && told {
-            self.verdict = Some(Verdict {
+            self.verdict = Some(ReviewVerdict {
                 said: Statement::of(event),
                 passed: to == Some(Status::Reviewing),
                 round: self.rounds,
@@ -167,7 +167,7 @@ impl Evidence {
         };
         let round = event.fields.get("review_round").and_then(Value::as_u64);
         self.rounds = round.and_then(|round| round.try_into().ok()).unwrap_or(0);
-        self.verdict = Some(Verdict {
+        self.verdict = Some(ReviewVerdict {
             said: said.clone(),
             passed: true,
             round: self.rounds,

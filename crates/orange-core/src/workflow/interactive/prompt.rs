@@ -12,8 +12,8 @@ use crate::choice;
 use crate::task::Status;
 use crate::work::plan::PhaseKind;
 use crate::workflow::Prompt;
-pub use missing::{Missing, missing};
-pub use template::{Problem, PromptError, Template};
+pub use missing::{MissingStep, missing};
+pub use template::{PromptError, Template, TemplateProblem};
 pub use values::{Values, Variable};
 
 /// Declares the prompts: the name in `.orange/prompts`, and when it is used.

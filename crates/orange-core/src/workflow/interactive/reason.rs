@@ -12,7 +12,7 @@ use crate::{Action, Parameter, TaskName, Text, text};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
     /// Of the phased workflow.
-    Phased(phased::Reason),
+    Phased(phased::PhasedReason),
     Unregistered(String),
     /// `refused`: what keeps it from being started again.
     AgentGone {

@@ -4,8 +4,8 @@ use super::prompt::PromptName as P;
 use crate::gate::Gate;
 use crate::workflow::status::CANCELLED;
 use crate::workflow::{
-    By, Creation, ENDING, Kind, Role, Status as S, StatusInfo, Trigger, WaitsFor, Who, Workflow,
-    by, by_when,
+    By, Creation, ENDING, Role, Status as S, StatusInfo, StatusKind, Trigger, WaitsFor, Who,
+    Workflow, by, by_when,
 };
 
 const AGENT: By = by(Who::Agent);
@@ -13,8 +13,8 @@ const REVIEWER: By = by(Who::Reviewer);
 const HUMAN: By = by(Who::Human);
 const ENGINE: By = by(Who::Engine);
 
-const BY_AGENT: (Kind, WaitsFor) = (Kind::Active, WaitsFor::Agent);
-const BY_PERSON: (Kind, WaitsFor) = (Kind::Active, WaitsFor::Person);
+const BY_AGENT: (StatusKind, WaitsFor) = (StatusKind::Active, WaitsFor::Agent);
+const BY_PERSON: (StatusKind, WaitsFor) = (StatusKind::Active, WaitsFor::Person);
 
 pub const NAME: &str = "interactive";
 
@@ -22,7 +22,7 @@ pub const STATUSES: &[StatusInfo] = &[
     status!(
         Pending,
         "created, not started",
-        (Kind::Waiting, WaitsFor::Nobody),
+        (StatusKind::Waiting, WaitsFor::Nobody),
         (7, "·", Plain)
     ),
     status!(Planning, "an agent reads the task and writes its plan", BY_AGENT, (5, "✎", Progress),
@@ -44,10 +44,10 @@ pub const STATUSES: &[StatusInfo] = &[
     status!(
         Delegated,
         "split into children, waits for them",
-        (Kind::Active, WaitsFor::Engine),
+        (StatusKind::Active, WaitsFor::Engine),
         (6, "⇉", Progress)
     ),
-    status!(Done, "merged", (Kind::Over, WaitsFor::Nobody), (8, "✓", Success), success: true),
+    status!(Done, "merged", (StatusKind::Over, WaitsFor::Nobody), (8, "✓", Success), success: true),
     CANCELLED,
 ];
 

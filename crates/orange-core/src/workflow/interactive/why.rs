@@ -10,7 +10,7 @@ use crate::merge::Strategy;
 use crate::naming::one_line;
 use crate::task::{Queue, Status, Task};
 use crate::workflow::phased;
-use crate::workflow::phased::why::Execution;
+use crate::workflow::phased::why::ExecutionFacts;
 use crate::workflow::{Condition, Intent, Transition, Workflow};
 use crate::{Action, TaskName, Text};
 
@@ -61,7 +61,7 @@ impl Why {
 
 /// The agent that a task's status is about, as far as an explanation cares.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Agent {
+pub enum AgentPresence {
     /// It never had one: the person does the work.
     None,
     /// Alive; `doing` says with a verb what it does.
@@ -77,7 +77,7 @@ pub struct Surroundings<'a> {
     pub target: &'a str,
     /// How often the work has gone to a reviewer, over all counts of rounds.
     pub rounds: u32,
-    pub agent: Agent,
+    pub agent: AgentPresence,
     /// Another program made it.
     pub adopted: bool,
     /// No repository is registered under the name of its project.
@@ -113,7 +113,7 @@ pub struct Surroundings<'a> {
     /// What the last check came to, where it failed and its base does not fail too.
     pub failed_check: Option<String>,
     /// How far a phased task is.
-    pub execution: Execution,
+    pub execution: ExecutionFacts,
 }
 
 /// Why a start of the agent would be refused, and what helps.
@@ -155,7 +155,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         return Why::waits(Reason::ReviewPassed(running), next);
     }
     match (task.status.info().owes, &around.agent) {
-        (Some(_), Agent::Gone { how }) => {
+        (Some(_), AgentPresence::Gone { how }) => {
             let (refused, next) = respawn(task, around, false);
             let reason = Reason::AgentGone {
                 role: role_of(task.status),
@@ -164,7 +164,7 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             };
             return Why::needs_you(reason, next);
         }
-        (Some(gate), Agent::Alive { doing }) => {
+        (Some(gate), AgentPresence::Alive { doing }) => {
             let reason = Reason::AgentAtWork {
                 role: role_of(task.status),
                 doing: doing.clone(),
@@ -172,19 +172,19 @@ pub fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             };
             return Why::waits(reason, Action::attach(task.name()));
         }
-        (Some(gate), Agent::None) if gate.verdict().is_some() => {
+        (Some(gate), AgentPresence::None) if gate.verdict().is_some() => {
             return in_review(situation, around, &move_to);
         }
-        (Some(gate), Agent::None) => return artifact(gate, situation, around),
+        (Some(gate), AgentPresence::None) => return artifact(gate, situation, around),
         (None, _) => {}
     }
     match task.status {
         Status::Pending => not_started(situation, around),
         Status::Clarification => match &around.agent {
-            Agent::None | Agent::Alive { .. } => {
+            AgentPresence::None | AgentPresence::Alive { .. } => {
                 Why::needs_you(Reason::AsksInFile, Action::answer_in_words(task.name()))
             }
-            Agent::Gone { how } => {
+            AgentPresence::Gone { how } => {
                 let (refused, next) = match respawn(task, around, true) {
                     (None, _) => (None, Action::answer_in_words(task.name())),
                     refused => refused,
@@ -296,7 +296,7 @@ pub(crate) fn not_started(situation: Situation<'_>, around: &Surroundings<'_>) -
             let besides = Some(in_its_way.reason).filter(|reason| *reason != Reason::Queued);
             let besides = besides.map(Box::new);
             if task.has_plan() {
-                Reason::Phased(phased::reason::Reason::NotRun {
+                Reason::Phased(phased::reason::PhasedReason::NotRun {
                     weight_known: task.weight.is_some(),
                     besides,
                 })

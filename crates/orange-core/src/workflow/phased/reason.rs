@@ -5,7 +5,7 @@ use crate::{Action, TaskName, Text, text};
 
 /// What a phased task waits for beside what holds up every start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum PhasedReason {
     /// A person has it run. `besides`: what would be in its way.
     NotRun {
         weight_known: bool,
@@ -13,7 +13,7 @@ pub enum Reason {
     },
     /// An agent is asked how large it is.
     Classifying,
-    Executing(Progress),
+    Executing(ExecutionProgress),
     /// Its executor is gone, and nobody has seen to that yet.
     ExecutorGone,
     /// A person decides about a phase.
@@ -49,7 +49,7 @@ const MOST_LINES: usize = 4;
 
 /// How far an executor is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct ExecutionProgress {
     pub phase: String,
     /// In this attempt of the phase, from 1.
     pub iteration: u32,
@@ -62,7 +62,7 @@ pub struct Progress {
     pub without: Option<String>,
 }
 
-impl Progress {
+impl ExecutionProgress {
     /// `iteration 2 of 10 of implement`
     pub fn words(&self) -> String {
         format!(
@@ -72,11 +72,11 @@ impl Progress {
     }
 }
 
-impl Reason {
+impl PhasedReason {
     /// The reason as the end of a sentence about the task.
     pub fn text(&self, task: &TaskName) -> Text {
         let words = match self {
-            Reason::NotRun {
+            PhasedReason::NotRun {
                 weight_known,
                 besides,
             } => {
@@ -91,13 +91,13 @@ impl Reason {
                 };
                 return text!("it waits for you to run it{first}{}", besides);
             }
-            Reason::Classifying => {
+            PhasedReason::Classifying => {
                 return text!(
                     "an agent is asked how large it is; {} decides it at once",
                     Action::choose_weight(task.clone())
                 );
             }
-            Reason::Executing(progress) => {
+            PhasedReason::Executing(progress) => {
                 let unchecked = match progress.unchecked.as_slice() {
                     [] => String::new(),
                     unchecked => format!("; not checked: {}", unchecked.join(", ")),
@@ -109,23 +109,25 @@ impl Reason {
                     None => text!("{}{unchecked}{without}", progress.words()),
                 };
             }
-            Reason::ExecutorGone => {
+            PhasedReason::ExecutorGone => {
                 "its executor is gone; what it did is kept, and it goes on from there".into()
             }
-            Reason::Gate { phase, said } => {
+            PhasedReason::Gate { phase, said } => {
                 return text!(
                     "phase {phase} waits for your decision{}; {} says what is to be different",
                     after_colon(said.as_deref()),
                     Action::reject(task.clone())
                 );
             }
-            Reason::Input { phase, question } => format!("its agent asks in {phase}: {question}"),
-            Reason::Paused { phase, why } => {
+            PhasedReason::Input { phase, question } => {
+                format!("its agent asks in {phase}: {question}")
+            }
+            PhasedReason::Paused { phase, why } => {
                 let place = phase.as_ref();
                 let place = place.map_or(String::new(), |phase| format!(" in {phase}"));
                 format!("it is paused{place}{}", after_colon(why.as_deref()))
             }
-            Reason::OverBudget {
+            PhasedReason::OverBudget {
                 phase,
                 what,
                 besides,
@@ -139,7 +141,7 @@ impl Reason {
                     Action::list_settings()
                 );
             }
-            Reason::Failed { phase, why } => {
+            PhasedReason::Failed { phase, why } => {
                 let place = phase.as_deref().unwrap_or("a phase");
                 return text!(
                     "{place} failed{}; {} goes back to an earlier phase",
@@ -147,8 +149,10 @@ impl Reason {
                     Action::rewind(task.clone())
                 );
             }
-            Reason::Finalizing => "it is brought up to date, tested and merged".into(),
-            Reason::MergeGate => "everything passed, and the merge waits for your decision".into(),
+            PhasedReason::Finalizing => "it is brought up to date, tested and merged".into(),
+            PhasedReason::MergeGate => {
+                "everything passed, and the merge waits for your decision".into()
+            }
         };
         words.into()
     }

@@ -1,17 +1,17 @@
 //! Why a phased task is where it is, and what moves it on.
 
-use super::reason::{Progress, Reason as Phased};
+use super::reason::{ExecutionProgress, PhasedReason};
 use crate::machine::Situation;
 use crate::task::{BlockedReason, Status};
-use crate::why::{self, Agent, Surroundings, Why};
+use crate::why::{self, AgentPresence, Surroundings, Why};
 use crate::{Action, reason::Reason};
 
 /// What an explanation knows of an execution.
 #[derive(Debug, Clone, Default)]
-pub struct Execution {
+pub struct ExecutionFacts {
     /// The phase that it is in or stopped at.
     pub phase: Option<String>,
-    pub progress: Option<Progress>,
+    pub progress: Option<ExecutionProgress>,
     /// What the agent asks.
     pub question: Option<String>,
     /// What the last turn of the phase at the gate came to.
@@ -31,34 +31,39 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
     let name = task.name();
     let phased = Reason::Phased;
     match (task.status, task.blocked_reason) {
-        (Status::Classifying, _) => {
-            Why::waits(phased(Phased::Classifying), Action::choose_weight(name))
-        }
+        (Status::Classifying, _) => Why::waits(
+            phased(PhasedReason::Classifying),
+            Action::choose_weight(name),
+        ),
         (Status::Running, _) if is_alive(around) => {
             let progress = execution.progress.clone().unwrap_or_default();
-            Why::waits(phased(Phased::Executing(progress)), Action::attach(name))
+            Why::waits(
+                phased(PhasedReason::Executing(progress)),
+                Action::attach(name),
+            )
         }
-        (Status::Running, _) => {
-            Why::needs_you(phased(Phased::ExecutorGone), Action::resume(name, false))
-        }
+        (Status::Running, _) => Why::needs_you(
+            phased(PhasedReason::ExecutorGone),
+            Action::resume(name, false),
+        ),
         (Status::Blocked, Some(BlockedReason::Gate)) => {
             let phase = phase.unwrap_or_else(|| "a phase".to_owned());
             let said = with_trouble(execution.said.clone(), &execution.without);
-            let reason = Phased::Gate { phase, said };
+            let reason = PhasedReason::Gate { phase, said };
             Why::needs_you(phased(reason), Action::approve(name))
         }
         (Status::Blocked, Some(BlockedReason::Input)) => {
             let phase = phase.unwrap_or_else(|| "a phase".to_owned());
             let question = execution.question.clone().or(why).unwrap_or_default();
-            let reason = Phased::Input { phase, question };
+            let reason = PhasedReason::Input { phase, question };
             Why::needs_you(phased(reason), Action::answer_in_words(name))
         }
         (Status::Blocked, Some(BlockedReason::Merge)) => {
-            Why::needs_you(phased(Phased::MergeGate), Action::approve(name))
+            Why::needs_you(phased(PhasedReason::MergeGate), Action::approve(name))
         }
         (Status::Paused, _) if around.budget.is_some() => {
             let what = around.budget.clone().unwrap_or_default();
-            let reason = Phased::OverBudget {
+            let reason = PhasedReason::OverBudget {
                 phase,
                 besides: why.filter(|why| *why != what),
                 what,
@@ -67,14 +72,16 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
         }
         (Status::Paused, _) => {
             let next = Action::resume(name, false);
-            Why::needs_you(phased(Phased::Paused { phase, why }), next)
+            Why::needs_you(phased(PhasedReason::Paused { phase, why }), next)
         }
         (Status::Failed, _) => {
             let next = Action::retry(name);
-            Why::needs_you(phased(Phased::Failed { phase, why }), next)
+            Why::needs_you(phased(PhasedReason::Failed { phase, why }), next)
         }
         (Status::Completed, _) => why::decision(task, around),
-        (Status::Finalizing, _) => Why::waits(phased(Phased::Finalizing), Action::explain(name)),
+        (Status::Finalizing, _) => {
+            Why::waits(phased(PhasedReason::Finalizing), Action::explain(name))
+        }
         (Status::Finished, _) => Why::over(Reason::Merged(why)),
         (Status::Cancelled, _) => Why::over(Reason::Cancelled),
         // Created, planned, or waiting for other tasks.
@@ -91,5 +98,5 @@ fn with_trouble(said: Option<String>, without: &Option<String>) -> Option<String
 }
 
 fn is_alive(around: &Surroundings<'_>) -> bool {
-    around.execution.elsewhere || matches!(around.agent, Agent::Alive { .. })
+    around.execution.elsewhere || matches!(around.agent, AgentPresence::Alive { .. })
 }

@@ -36,7 +36,7 @@ const FETCH: Duration = Duration::from_secs(60);
 
 /// What is to be merged, and how.
 #[derive(Debug, Clone)]
-pub(crate) struct Work {
+pub(crate) struct MergeWork {
     pub(crate) repository: PathBuf,
     pub(crate) target: String,
     pub(crate) head: Option<String>,
@@ -47,10 +47,10 @@ pub(crate) struct Work {
     pub(crate) force: bool,
 }
 
-impl Work {
+impl MergeWork {
     /// As it was when its merge was begun.
-    pub(crate) fn of(started: &MergeAttempt<'_>, repository: PathBuf) -> Work {
-        Work {
+    pub(crate) fn of(started: &MergeAttempt<'_>, repository: PathBuf) -> MergeWork {
+        MergeWork {
             repository,
             target: started.target.unwrap_or_default().to_owned(),
             head: started.head.map(str::to_owned),
@@ -89,7 +89,7 @@ pub(crate) struct Landing {
     pub(crate) by_content: bool,
 }
 
-pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
+pub(crate) fn land(tx: &mut TaskTx<'_>, task: &MergeWork) -> Result<Landing> {
     let call = tx.call;
     if let Some(landing) = landed_before(tx, task)? {
         return Ok(landing);
@@ -217,7 +217,7 @@ pub(crate) fn land(tx: &mut TaskTx<'_>, task: &Work) -> Result<Landing> {
 }
 
 /// A merge of it that Orange made earlier, and that is in the target.
-fn landed_before(tx: &TaskTx<'_>, task: &Work) -> Result<Option<Landing>> {
+fn landed_before(tx: &TaskTx<'_>, task: &MergeWork) -> Result<Option<Landing>> {
     let head = task
         .head
         .clone()
@@ -237,7 +237,7 @@ fn landed_before(tx: &TaskTx<'_>, task: &Work) -> Result<Option<Landing>> {
 }
 
 /// All of it came into the target by other ways.
-fn already(call: &Call, task: &Work, commit: String, onto: String) -> Landing {
+fn already(call: &Call, task: &MergeWork, commit: String, onto: String) -> Landing {
     call.notice(format!(
         "{} has its work already; nothing was added",
         task.target
@@ -255,7 +255,7 @@ fn push_merge(
     call: &Call,
     of: &Task,
     attempt: usize,
-    task: &Work,
+    task: &MergeWork,
     target: &Target,
     commit: &str,
 ) -> Result<bool> {
@@ -372,7 +372,7 @@ fn impossible(strategy: Strategy, why: &str) -> Error {
     ))
 }
 
-fn push_refused(task: &Work, why: &str) -> Error {
+fn push_refused(task: &MergeWork, why: &str) -> Error {
     err!(
         Failed,
         "nothing was merged: origin did not take {}: {why}",

@@ -2,12 +2,12 @@
 //! also for a merge whose process is gone.
 
 use crate::call::Call;
-use crate::effects::merge::landing::{Landing, Work, failed, refused};
+use crate::effects::merge::landing::{Landing, MergeWork, failed, refused};
 use crate::effects::merge::target::Target;
 use crate::error::{Result, err};
 use crate::git;
-use crate::git::fast_forward_checkout::{Held, could_forward};
-use crate::git::landing::{self, Checkout, Moved, Swap};
+use crate::git::fast_forward_checkout::{HeldCheckout, could_forward};
+use crate::git::landing::{self, BranchMove, BranchSwap, Checkout};
 use crate::store::locks::{Lock, LockFile, about_to_wait};
 use orange_core::history::payload::MergeAttempt;
 use orange_core::task::Task;
@@ -22,18 +22,18 @@ const AT_WORK: Duration = Duration::from_secs(10);
 pub(crate) struct Forward<'a> {
     pub(crate) target: &'a Target,
     pub(crate) checkout: Option<PathBuf>,
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<HeldCheckout>,
 }
 
-pub(crate) fn hold(call: &Call, checkout: &Path, owner: &str) -> Result<Held> {
-    Held::take(&call.site(checkout), owner)?.map_err(|why| refused(&why))
+pub(crate) fn hold(call: &Call, checkout: &Path, owner: &str) -> Result<HeldCheckout> {
+    HeldCheckout::take(&call.site(checkout), owner)?.map_err(|why| refused(&why))
 }
 
 /// Moves the target here. None when somebody was quicker and nothing has happened yet.
 pub(crate) fn bring_forward(
     call: &Call,
     of: &Task,
-    task: &Work,
+    task: &MergeWork,
     place: Forward<'_>,
     mut landing: Landing,
 ) -> Result<Option<Landing>> {
@@ -43,14 +43,14 @@ pub(crate) fn bring_forward(
     let checkout = place.checkout;
     let moved = match (&checkout, place.held) {
         (Some(_), Some(held)) => held.forward(&task.target, &landing.commit)?,
-        (Some(checkout), None) => match Held::take(&call.site(checkout), &of.id)? {
+        (Some(checkout), None) => match HeldCheckout::take(&call.site(checkout), &of.id)? {
             Ok(held) => held.forward(&task.target, &landing.commit)?,
-            Err(why) => Moved::Refused(why),
+            Err(why) => BranchMove::Refused(why),
         },
         (None, _) => {
             let why = format!("orange: {} merged", of.label());
             let alive = landing_lock(call, &of.project)?;
-            let swap = Swap {
+            let swap = BranchSwap {
                 branch: &task.target,
                 from: local,
                 to: &landing.commit,
@@ -60,21 +60,21 @@ pub(crate) fn bring_forward(
         }
     };
     match moved {
-        Moved::Yes => {
+        BranchMove::Yes => {
             landing.fast_forwarded = checkout;
             Ok(Some(landing))
         }
-        Moved::Overtaken if !landing.pushed => Ok(None),
-        Moved::Refused(why) if !landing.pushed => Err(refused(&why)),
-        Moved::Failed(why) if !landing.pushed => Err(failed(&why)),
+        BranchMove::Overtaken if !landing.pushed => Ok(None),
+        BranchMove::Refused(why) if !landing.pushed => Err(refused(&why)),
+        BranchMove::Failed(why) if !landing.pushed => Err(failed(&why)),
         not_moved => {
             let (target, pull) = (&task.target, Action::pull());
             call.notice(match not_moved {
-                Moved::Refused(why) | Moved::Failed(why) => text!(
+                BranchMove::Refused(why) | BranchMove::Failed(why) => text!(
                     "origin has it; {target} here was left as it is: {why}; {} brings it forward",
                     pull
                 ),
-                Moved::Yes | Moved::Overtaken => text!(
+                BranchMove::Yes | BranchMove::Overtaken => text!(
                     "origin has it; {target} here has changed meanwhile and was left as it is: {} brings them together",
                     pull
                 ),
@@ -124,7 +124,7 @@ pub(crate) fn lock_within(
 pub(crate) fn catch_up(
     call: &Call,
     of: &Task,
-    task: &Work,
+    task: &MergeWork,
     started: &MergeAttempt<'_>,
 ) -> Result<Landing> {
     let commit = started.commit.unwrap_or_default();
@@ -168,7 +168,7 @@ pub(crate) fn catch_up(
 pub(crate) fn could_land(
     call: &Call,
     of: &Task,
-    task: &Work,
+    task: &MergeWork,
     target: &Target,
     checkout: Option<&Path>,
     commit: &str,
@@ -188,10 +188,10 @@ pub(crate) fn could_land(
     }
     for answer in answers {
         match answer {
-            Moved::Yes => {}
-            Moved::Overtaken => return Ok(false),
-            Moved::Refused(why) => return Err(refused(&why)),
-            Moved::Failed(why) => return Err(failed(&why)),
+            BranchMove::Yes => {}
+            BranchMove::Overtaken => return Ok(false),
+            BranchMove::Refused(why) => return Err(refused(&why)),
+            BranchMove::Failed(why) => return Err(failed(&why)),
         }
     }
     Ok(true)

@@ -1,6 +1,6 @@
 //! The branch that a task is merged into, as it is here and on the remote: what a merge is made on top of.
 
-use crate::effects::merge::landing::Work;
+use crate::effects::merge::landing::MergeWork;
 use crate::error::{Result, err};
 use crate::git::{self, landing};
 use orange_core::naming::counted;
@@ -18,7 +18,7 @@ pub(crate) struct Target {
 }
 
 /// What a merge is made on top of.
-pub(crate) fn target(of: &Task, task: &Work) -> Result<Target> {
+pub(crate) fn target(of: &Task, task: &MergeWork) -> Result<Target> {
     let repository = &task.repository;
     let name = &task.target;
     let local = git::commit_of(repository, &task.local())?;

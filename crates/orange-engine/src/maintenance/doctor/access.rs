@@ -5,7 +5,7 @@ use crate::error::IoContext;
 use crate::maintenance::doctor::home::{is_own, others_write};
 use crate::rescue::{RAW, STRAYS};
 use crate::store::private::{OTHERS, are_modes_kept_in};
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use orange_sys::listing;
 use std::fs::{self, Permissions};
 use std::io;
@@ -13,7 +13,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 /// Says so on one line, whatever number of files it is about. Returns whether a repair of it concerns all of them.
-pub(crate) fn check_access(home: &Path, report: &mut Report) -> bool {
+pub(crate) fn check_access(home: &Path, report: &mut DoctorReport) -> bool {
     // The folder that a link leads to.
     let Ok(about) = fs::metadata(home) else {
         return false;

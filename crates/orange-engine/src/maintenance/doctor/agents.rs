@@ -2,18 +2,18 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::{Filter, Listed};
+use crate::index::list::{ListedTask, TaskFilter};
 use crate::maintenance::doctor::some_of;
 use crate::sessions::{self, SessionState};
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::views::list;
 use orange_core::exit::{is_expected, role_of};
 use orange_core::runs::{Ending, last_run};
 use orange_core::task::Status;
 use orange_core::{Action, text};
 
-pub(crate) fn check_agents(call: &Call, report: &mut Report) -> Result<()> {
-    let tasks = list::listed(call, &Filter::default())?;
+pub(crate) fn check_agents(call: &Call, report: &mut DoctorReport) -> Result<()> {
+    let tasks = list::listed(call, &TaskFilter::default())?;
     let live = sessions::live_agents(call);
     let mut idle = Vec::new();
     for task in tasks.iter().filter(|task| task.damaged.is_none()) {
@@ -39,7 +39,12 @@ pub(crate) fn check_agents(call: &Call, report: &mut Report) -> Result<()> {
 
 /// An agent that crashed, with nobody in its place. Runs whose end nobody has seen to are findings of their own, and an
 /// agent that a person stopped is that person's doing.
-fn check_crashed(call: &Call, task: &Listed, status: Status, report: &mut Report) -> Result<()> {
+fn check_crashed(
+    call: &Call,
+    task: &ListedTask,
+    status: Status,
+    report: &mut DoctorReport,
+) -> Result<()> {
     let role = role_of(status);
     let history = call.store.place(&task.folder).history()?;
     let end = last_run(&history, role).and_then(|run| run.end);
@@ -51,7 +56,7 @@ fn check_crashed(call: &Call, task: &Listed, status: Status, report: &mut Report
     Ok(())
 }
 
-pub(crate) fn name_of(task: &Listed) -> String {
+pub(crate) fn name_of(task: &ListedTask) -> String {
     task.key
         .map_or(task.folder.clone(), |key| format!("{}:{key}", task.project))
 }

@@ -7,7 +7,7 @@ use crate::index::Index;
 use crate::keys;
 use crate::maintenance::doctor::{phased, without_path};
 use crate::store::locks::Lock;
-use crate::views::doctor::{Report, Tone};
+use crate::views::doctor::{DoctorReport, RemarkTone};
 use orange_core::display::time::ago;
 use orange_core::{Action, SignedDuration, Timestamp, text};
 use std::fs;
@@ -19,12 +19,12 @@ pub(crate) const SUBJECT: &str = "orange.db";
 /// A backup is made every hour in which Orange is used; opening the database, as here, makes one that is due.
 const LATE: SignedDuration = SignedDuration::from_hours(48);
 
-pub(crate) fn check_databases(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_databases(call: &Call, report: &mut DoctorReport) -> Result<()> {
     check_database(call, report);
     check_index(call, report)
 }
 
-fn check_database(call: &Call, report: &mut Report) {
+fn check_database(call: &Call, report: &mut DoctorReport) {
     let home = call.store.home().to_owned();
     if !Database::path_in(&home).exists() {
         return check_missing_database(call, &home, report);
@@ -88,7 +88,7 @@ fn in_words(repaired: &Repaired, now: Timestamp) -> String {
 }
 
 /// A home that has a backup had a database.
-fn check_missing_database(call: &Call, home: &Path, report: &mut Report) {
+fn check_missing_database(call: &Call, home: &Path, report: &mut DoctorReport) {
     if !Database::backup_in(home).exists() {
         return;
     }
@@ -99,7 +99,7 @@ fn check_missing_database(call: &Call, home: &Path, report: &mut Report) {
     });
 }
 
-fn check_index(call: &Call, report: &mut Report) -> Result<()> {
+fn check_index(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let index = Index::open(&call.store)?;
     let Err(problem) = index.check() else {
         report.fine("index.db is sound");
@@ -122,7 +122,7 @@ fn check_index(call: &Call, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Report) {
+fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut DoctorReport) {
     let schema = database.schema();
     let backup = Database::backup_in(home);
     let made = fs::metadata(&backup).and_then(|about| about.modified());
@@ -134,7 +134,11 @@ fn report_backup(call: &Call, home: &Path, database: &Database, report: &mut Rep
     };
     let text = format!("orange.db is sound (schema {schema}), backed up");
     let is_late = call.now().duration_since(made) > LATE;
-    let tone = if is_late { Tone::Note } else { Tone::Fine };
+    let tone = if is_late {
+        RemarkTone::Note
+    } else {
+        RemarkTone::Fine
+    };
     report.remark(text.into(), Some(made), tone);
     if is_late {
         report.by_hand(

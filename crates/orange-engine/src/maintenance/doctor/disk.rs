@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::maintenance::every_task;
 use crate::maintenance::gc::{self, logs, rescues};
 use crate::store::LOG;
-use crate::views::doctor::{DiskUse, Kept, Report, SlotUse};
+use crate::views::doctor::{DiskUse, DoctorReport, KeptFiles, SlotUse};
 use crate::{disk, rescue, trash};
 use orange_core::naming::counted;
 use orange_core::{Action, text};
@@ -15,7 +15,7 @@ use orange_sys::listing;
 use std::path::{Path, PathBuf};
 
 /// Never fails: what cannot be looked at has been told of.
-pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_git: bool) {
+pub(crate) fn measure_disk(call: &Call, report: &mut DoctorReport, measure: bool, has_git: bool) {
     let rescue = has_git.then(|| kept_rescues(call).unwrap_or_default());
     let deleted: Vec<PathBuf> = trash::trashed(call)
         .iter()
@@ -28,10 +28,10 @@ pub(crate) fn measure_disk(call: &Call, report: &mut Report, measure: bool, has_
     report.disk = Some(DiskUse {
         slots: measured_slots(call, measure),
         rescue: rescue.unwrap_or_default(),
-        trash: Kept::of(&deleted, |path| path.join("history.jsonl")),
+        trash: KeptFiles::of(&deleted, |path| path.join("history.jsonl")),
         screens: kept_screens(call).unwrap_or_default(),
-        logs: Kept::of(&logs, Path::to_owned),
-        checks: Kept::of(&listing::files(&checks), Path::to_owned),
+        logs: KeptFiles::of(&logs, Path::to_owned),
+        checks: KeptFiles::of(&listing::files(&checks), Path::to_owned),
         total,
     });
     let past = has_git.then(|| gc::sweep(call, false).unwrap_or_default());
@@ -62,27 +62,27 @@ fn measured_slots(call: &Call, measure: bool) -> Vec<SlotUse> {
     folders.filter_map(slot).collect()
 }
 
-fn kept_rescues(call: &Call) -> Result<Kept> {
+fn kept_rescues(call: &Call) -> Result<KeptFiles> {
     let mut times = Vec::new();
     for project in call.projects()? {
         let found = rescue::list(&project.path, None).unwrap_or_default();
         times.extend(found.into_iter().map(|rescue| rescue.note.time));
     }
     let copies = rescues::rescue_copies(call)?;
-    Ok(Kept {
+    Ok(KeptFiles {
         count: times.len(),
         bytes: copies.iter().map(|path| disk::used(path)).sum(),
         oldest: times.into_iter().min(),
     })
 }
 
-fn kept_screens(call: &Call) -> Result<Kept> {
+fn kept_screens(call: &Call) -> Result<KeptFiles> {
     let mut files = Vec::new();
     for task in every_task(call)? {
         let folder = call.store.place(&task.folder).path;
         files.extend(listing::files(&folder.join(SCREENS)));
     }
-    Ok(Kept::of(&files, Path::to_owned))
+    Ok(KeptFiles::of(&files, Path::to_owned))
 }
 
 /// `shop--1`, `shop--verify`; whose project may be gone.

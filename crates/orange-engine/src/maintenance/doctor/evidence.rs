@@ -3,19 +3,19 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::Filter;
+use crate::index::list::TaskFilter;
 use crate::maintenance::doctor::tasks::take_out_lines;
 use crate::seal_checks;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::views::list;
 use orange_core::task::Status;
 
 /// Of evidence there is nothing to repair: a person decides when the task is merged.
-pub(crate) fn check_evidence(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_evidence(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let active = Status::ALL.iter().filter(|status| status.is_active());
-    let filter = Filter {
+    let filter = TaskFilter {
         statuses: active.map(|status| status.as_str().to_owned()).collect(),
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     for row in list::listed(call, &filter)? {
         let task = call.store.survey(&row.folder).task;

@@ -10,7 +10,7 @@ use crate::git::{checkpoint, locks, worktree};
 use crate::maintenance::doctor::some_of;
 use crate::maintenance::every_task;
 use crate::projects::Project;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::workspaces::{slot_number, verify_slot};
 use crate::{rescue, trash};
 use orange_core::naming::counted;
@@ -32,13 +32,13 @@ const REFS: [&str; 3] = [
 
 /// What the tasks of this home are called, deleted ones too.
 #[derive(Default)]
-struct Known {
+struct KnownTasks {
     ids: HashSet<String>,
     /// Project and branch.
     branches: HashSet<(String, String)>,
 }
 
-pub(crate) fn check_git_leftovers(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_git_leftovers(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let known = known_tasks(call)?;
     for project in call.projects().unwrap_or_default() {
         if !project.path.is_dir() {
@@ -59,8 +59,8 @@ pub(crate) fn check_git_leftovers(call: &Call, report: &mut Report) -> Result<()
     Ok(())
 }
 
-fn known_tasks(call: &Call) -> Result<Known> {
-    let mut known = Known::default();
+fn known_tasks(call: &Call) -> Result<KnownTasks> {
+    let mut known = KnownTasks::default();
     for task in every_task(call)? {
         known.ids.insert(task.id);
         known.branches.insert((task.project, task.branch));
@@ -72,7 +72,7 @@ fn known_tasks(call: &Call) -> Result<Known> {
     Ok(known)
 }
 
-fn check_locks(common: &Path, report: &mut Report) {
+fn check_locks(common: &Path, report: &mut DoctorReport) {
     for path in locks::all_in(common) {
         let is_index = path.file_name() == Some(OsStr::new("index.lock"));
         let timeout = if is_index { LONG } else { locks::MOMENT };
@@ -89,7 +89,7 @@ fn check_locks(common: &Path, report: &mut Report) {
     }
 }
 
-fn tell_of_refs(project: &Project, refs: &[String], known: &Known, report: &mut Report) {
+fn tell_of_refs(project: &Project, refs: &[String], known: &KnownTasks, report: &mut DoctorReport) {
     let name = &project.name;
     let (mut branches, mut rescues, mut foreign) = (Vec::new(), HashSet::new(), Vec::new());
     let mut checkpoints = BTreeSet::new();

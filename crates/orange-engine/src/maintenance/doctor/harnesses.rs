@@ -3,13 +3,13 @@
 use crate::call::Call;
 use crate::harness::probe::{Login, Probe, Version};
 use crate::harness::{self, Harness};
-use crate::index::list::Filter;
+use crate::index::list::TaskFilter;
 use crate::maintenance::doctor::agents::name_of;
 use crate::maintenance::doctor::task_of;
 use crate::runs::{self, RunFolder, RunSpec};
 use crate::sessions::programs;
 use crate::settings::{self, models};
-use crate::views::doctor::{HarnessFound, Report};
+use crate::views::doctor::{DoctorReport, HarnessFound};
 use crate::views::list;
 use orange_core::config::Config;
 use orange_core::naming::counted;
@@ -22,7 +22,7 @@ use std::path::Path;
 const SILENCE: i64 = 20;
 
 /// Never fails: a home whose settings or tasks cannot be read has findings about that already.
-pub(crate) fn check_harnesses(call: &Call, report: &mut Report) {
+pub(crate) fn check_harnesses(call: &Call, report: &mut DoctorReport) {
     let config = settings::config(call).cloned().unwrap_or_default();
     let wanted = wanted(call, &config, report);
     let probe = programs::probe(call);
@@ -56,7 +56,7 @@ pub(crate) fn check_harnesses(call: &Call, report: &mut Report) {
 }
 
 /// Names in config.yaml that lead to no harness.
-fn check_names(call: &Call, config: &Config, report: &mut Report) {
+fn check_names(call: &Call, config: &Config, report: &mut DoctorReport) {
     let review = config.agents.review_harness.iter();
     let chosen = config.agents.harness.iter().chain(review);
     let mut names: Vec<&String> = chosen.chain(config.harnesses.keys()).collect();
@@ -77,11 +77,11 @@ fn check_names(call: &Call, config: &Config, report: &mut Report) {
 }
 
 /// Which harnesses are named, and by whom. What nobody has chosen counts as little as what nobody uses.
-fn wanted(call: &Call, config: &Config, report: &mut Report) -> BTreeMap<String, String> {
+fn wanted(call: &Call, config: &Config, report: &mut DoctorReport) -> BTreeMap<String, String> {
     let mut wanted = BTreeMap::new();
-    let open = Filter {
+    let open = TaskFilter {
         with_fields: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     for row in list::listed(call, &open).unwrap_or_default() {
         let task = task_of(&row.fields);
@@ -107,7 +107,11 @@ fn wanted(call: &Call, config: &Config, report: &mut Report) -> BTreeMap<String,
 }
 
 /// Whether the agents that run now are heard.
-fn collect_answers(call: &Call, name: &str, report: &mut Report) -> Option<Result<String, String>> {
+fn collect_answers(
+    call: &Call,
+    name: &str,
+    report: &mut DoctorReport,
+) -> Option<Result<String, String>> {
     let mut heard = 0;
     let mut silent = None;
     for run in runs::all(call.store.home()) {
@@ -178,7 +182,7 @@ fn look_at(probe: &Probe<'_>, harness: &Harness) -> HarnessFound {
 }
 
 /// What of it is a problem: only what somebody wants to use.
-fn judge(wanted_by: &str, found: &HarnessFound, report: &mut Report) {
+fn judge(wanted_by: &str, found: &HarnessFound, report: &mut DoctorReport) {
     let subject = format!("harness {}", found.name);
     let how = found
         .install
@@ -200,7 +204,7 @@ fn judge(wanted_by: &str, found: &HarnessFound, report: &mut Report) {
 }
 
 /// A hook names the program that takes its report; one that was moved away hears nothing.
-fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut Report) {
+fn check_hooks(run: &RunFolder, spec: &RunSpec, report: &mut DoctorReport) {
     let Some(program) = spec.adapter.hooks_program(run.path()) else {
         return;
     };

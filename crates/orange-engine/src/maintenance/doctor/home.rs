@@ -7,7 +7,7 @@ use crate::maintenance::doctor::disk::is_slot_name;
 use crate::maintenance::doctor::{self, access};
 use crate::store::private::OTHERS;
 use crate::store::replace;
-use crate::views::doctor::{FileSystem, Report};
+use crate::views::doctor::{DoctorReport, FileSystem};
 use crate::{home_record, recovery};
 use orange_core::{Action, text};
 use orange_sys::listing;
@@ -46,7 +46,7 @@ const OWN: &[&str] = &[
 ];
 
 /// Says whether there is a home to look at.
-pub(crate) fn check_home(call: &Call, report: &mut Report) -> bool {
+pub(crate) fn check_home(call: &Call, report: &mut DoctorReport) -> bool {
     let home = call.store.home().to_owned();
     let path = home.display().to_string();
     match fs::metadata(&home) {
@@ -75,7 +75,7 @@ pub(crate) fn check_home(call: &Call, report: &mut Report) -> bool {
 }
 
 /// Whether the home is where it was recorded. The first command that changes something sees to that.
-fn check_place(call: &Call, report: &mut Report) {
+fn check_place(call: &Call, report: &mut DoctorReport) {
     let Some(old) = home_record::moved_from(call) else {
         return;
     };
@@ -97,7 +97,7 @@ fn check_place(call: &Call, report: &mut Report) {
     );
 }
 
-fn check_file_system(home: &Path, report: &mut Report) {
+fn check_file_system(home: &Path, report: &mut DoctorReport) {
     let (Ok(about), Ok(kind)) = (rustix::fs::statvfs(home), rustix::fs::statfs(home)) else {
         return;
     };
@@ -137,7 +137,7 @@ fn check_file_system(home: &Path, report: &mut Report) {
 }
 
 /// Whoever can write here can have commands run in your name.
-fn check_permissions(call: &Call, home: &Path, report: &mut Report) {
+fn check_permissions(call: &Call, home: &Path, report: &mut DoctorReport) {
     let is_open = access::check_access(home, report);
     let mut looked_at = vec![home.to_owned()];
     let inside = listing::entries(home).into_iter();
@@ -182,7 +182,7 @@ fn check_permissions(call: &Call, home: &Path, report: &mut Report) {
     }
 }
 
-fn report_foreign_files(call: &Call, home: &Path, report: &mut Report) {
+fn report_foreign_files(call: &Call, home: &Path, report: &mut DoctorReport) {
     let mut foreign = Vec::new();
     for path in listing::entries(home) {
         if !is_own(&path) {

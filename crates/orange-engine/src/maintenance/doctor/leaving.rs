@@ -6,13 +6,17 @@ use crate::error::{Result, err};
 use crate::git::state;
 use crate::maintenance::workspaces;
 use crate::projects::Project;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::workspaces::quarantine::{LEAVING, left_of};
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::slot_number;
 use orange_sys::listing;
 
-pub(crate) fn check_leaving(call: &Call, projects: &[Project], report: &mut Report) -> Result<()> {
+pub(crate) fn check_leaving(
+    call: &Call,
+    projects: &[Project],
+    report: &mut DoctorReport,
+) -> Result<()> {
     for path in listing::entries(&call.store.workspaces().join(LEAVING)) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let (slot, is_whole) = left_of(&name);

@@ -10,13 +10,13 @@ use crate::store::replace::PROBE;
 use crate::store::temporary;
 use crate::test_results::{leftovers, leftovers_of};
 use crate::trash::GONE;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use orange_sys::listing;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn check_leftovers(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_leftovers(call: &Call, report: &mut DoctorReport) -> Result<()> {
     check_half_made(call, report);
     check_marks(call, report);
     check_staged_imports(call, report);
@@ -27,7 +27,7 @@ pub(crate) fn check_leftovers(call: &Call, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn remove(path: &Path, problem: &str, how: &str, report: &mut Report) {
+fn remove(path: &Path, problem: &str, how: &str, report: &mut DoctorReport) {
     report.repair(path.display().to_string(), problem, how, || {
         let gone = if path.is_dir() {
             fs::remove_dir_all(path)
@@ -39,7 +39,7 @@ fn remove(path: &Path, problem: &str, how: &str, report: &mut Report) {
 }
 
 /// Changes that no process is at and that the start of this command could not finish either.
-fn check_marks(call: &Call, report: &mut Report) {
+fn check_marks(call: &Call, report: &mut DoctorReport) {
     for place in call.store.marked() {
         // Whoever creates a task holds the project's lock, also in the moment before it takes that of the new folder.
         let Some(project) = call::try_lock_project(call, &place.project).ok().flatten() else {
@@ -66,7 +66,7 @@ fn check_marks(call: &Call, report: &mut Report) {
 }
 
 /// Test results that a killed import copied into the folder of a task. An import that is under way has the lock.
-fn check_staged_imports(call: &Call, report: &mut Report) {
+fn check_staged_imports(call: &Call, report: &mut DoctorReport) {
     let projects = listing::folders(call.store.tasks()).into_iter();
     for folder in projects.flat_map(|project| listing::folders(&project)) {
         if leftovers(&folder, None).is_empty() {
@@ -109,7 +109,7 @@ fn abandoned(call: &Call) -> Vec<PathBuf> {
 }
 
 /// Task folders whose making was interrupted.
-fn check_half_made(call: &Call, report: &mut Report) {
+fn check_half_made(call: &Call, report: &mut DoctorReport) {
     let projects = listing::folders(call.store.tasks()).into_iter();
     for folder in projects.flat_map(|project| listing::folders(&project)) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -176,7 +176,7 @@ mod tests {
         let settings = Settings::at(home.store().home().to_owned());
         let call = Call::on(home.clone(), settings);
         let found = || {
-            let mut report = Report::default();
+            let mut report = DoctorReport::default();
             check_leftovers(&call, &mut report).unwrap();
             let findings = report.findings.into_iter();
             let words = findings.map(|finding| format!("{} {}", finding.subject, finding.problem));

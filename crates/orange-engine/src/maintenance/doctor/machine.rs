@@ -5,13 +5,13 @@ use crate::git;
 use crate::harness::probe::Version;
 use crate::sessions::programs;
 use crate::tmux::{self, Server, Tmux};
-use crate::views::doctor::{Program, Report};
+use crate::views::doctor::{DoctorReport, ProgramFound};
 
 /// Debian 12's.
 const OLDEST_GIT: Version = Version(2, 39, 0);
 
 /// Says whether there is a git that answers: without it nothing can be told of slots.
-pub(crate) fn check_programs(call: &Call, report: &mut Report) -> bool {
+pub(crate) fn check_programs(call: &Call, report: &mut DoctorReport) -> bool {
     let git = check_git(report);
     let has_git = git.version.is_some();
     let tmux = check_tmux(report);
@@ -33,13 +33,14 @@ pub(crate) fn check_programs(call: &Call, report: &mut Report) -> bool {
             None => report.aside(format!("{name} is not installed; {who}")),
         }
         let said = said.and_then(Result::ok);
-        report.programs.push(Program {
+        report.programs.push(ProgramFound {
             name,
             version: said.as_deref().and_then(short_version),
             oldest: None,
         });
     }
-    let named = |program: &Program| Some(format!("{} {}", program.name, program.version.as_ref()?));
+    let named =
+        |program: &ProgramFound| Some(format!("{} {}", program.name, program.version.as_ref()?));
     let all: Vec<String> = report.programs.iter().filter_map(named).collect();
     if !all.is_empty() {
         report.fine(all.join(", "));
@@ -47,7 +48,7 @@ pub(crate) fn check_programs(call: &Call, report: &mut Report) -> bool {
     has_git
 }
 
-fn check_git(report: &mut Report) -> Program {
+fn check_git(report: &mut DoctorReport) -> ProgramFound {
     let said = git::version();
     let found = said.as_deref().ok().and_then(Version::in_text);
     match (&said, found) {
@@ -63,14 +64,14 @@ fn check_git(report: &mut Report) -> Program {
         ),
         (Ok(_), _) => {}
     }
-    Program {
+    ProgramFound {
         name: "git",
         version: said.ok().as_deref().and_then(short_version),
         oldest: Some(OLDEST_GIT.to_string()),
     }
 }
 
-fn check_tmux(report: &mut Report) -> Program {
+fn check_tmux(report: &mut DoctorReport) -> ProgramFound {
     let (major, minor) = tmux::OLDEST;
     let version = Tmux::new(Server::Default).version();
     if let Err(error) = &version {
@@ -78,7 +79,7 @@ fn check_tmux(report: &mut Report) -> Program {
         let problem = format!("{error}; no agent can be started");
         report.by_hand("tmux", problem, how);
     }
-    Program {
+    ProgramFound {
         name: "tmux",
         version: version.ok(),
         oldest: Some(format!("{major}.{minor}")),

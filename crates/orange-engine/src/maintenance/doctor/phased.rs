@@ -9,7 +9,7 @@ use crate::maintenance::doctor::databases;
 use crate::maintenance::every_task;
 use crate::sessions;
 use crate::store::{Place, TRANSCRIPTS as FOLDER, history_in};
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::views::phased;
 use crate::{seal_checks, trash};
 use orange_core::history::{Event, EventType};
@@ -32,7 +32,7 @@ fn phased_tasks(call: &Call) -> Result<Vec<(String, Place, Task)>> {
     Ok(tasks.filter(|(_, _, task)| task.has_plan()).collect())
 }
 
-pub(crate) fn check_plans(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_plans(call: &Call, report: &mut DoctorReport) -> Result<()> {
     // A database that cannot be read is one problem, not one of each task.
     if report.is_open(databases::SUBJECT) {
         return Ok(());
@@ -76,7 +76,7 @@ pub(crate) fn journals(call: &Call) -> Result<Vec<Journal>> {
         .collect())
 }
 
-pub(crate) fn check_claims(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_claims(call: &Call, report: &mut DoctorReport) -> Result<()> {
     if report.is_open(databases::SUBJECT) {
         return Ok(());
     }
@@ -106,7 +106,7 @@ pub(crate) fn check_claims(call: &Call, report: &mut Report) -> Result<()> {
 }
 
 /// An executor may write for a moment after its task's folder was moved away.
-pub(crate) fn check_transcripts(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_transcripts(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let projects = listing::folders(call.store.tasks()).into_iter();
     for folder in projects.flat_map(|project| listing::folders(&project)) {
         let is_task = folder.join("TASK.md").exists() || folder.join("history.jsonl").exists();

@@ -5,7 +5,7 @@ use crate::effects::stop_agent;
 use crate::error::{Result, err};
 use crate::runs::{self, RunFolder};
 use crate::tmux::{PaneInfo, Tmux};
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::verify_slot::{self, CHECK_MARK, VerifySlot};
 use crate::{home_record, tx, workspaces};
@@ -15,7 +15,7 @@ use orange_core::{Action, text};
 use std::collections::HashSet;
 
 /// Runs that ended unseen, and those that go on without their task or their window.
-pub(crate) fn check_runs(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_runs(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let mut alive = 0;
     for run in runs::all(call.store.home()) {
         match (run.is_alive(), run.spec()) {
@@ -37,7 +37,7 @@ pub(crate) fn check_runs(call: &Call, report: &mut Report) -> Result<()> {
 }
 
 /// An agent nobody can see. A server that gives no answer proves nothing.
-fn check_place_of(call: &Call, run: &RunFolder, report: &mut Report) {
+fn check_place_of(call: &Call, run: &RunFolder, report: &mut DoctorReport) {
     let Some(pane) = run.pane() else {
         return;
     };
@@ -56,7 +56,7 @@ fn check_place_of(call: &Call, run: &RunFolder, report: &mut Report) {
     }
 }
 
-fn end_stray(call: &Call, run: &RunFolder, problem: &str, report: &mut Report) {
+fn end_stray(call: &Call, run: &RunFolder, problem: &str, report: &mut DoctorReport) {
     let how = "ends it with all that it started; what it left in its slot stays";
     report.repair(format!("run {}", run.id()), problem, how, || {
         let folder = run.spec().map(|spec| call.store.place(&spec.folder));
@@ -71,7 +71,7 @@ fn end_stray(call: &Call, run: &RunFolder, problem: &str, report: &mut Report) {
 }
 
 /// A run whose end nobody has seen to.
-fn check_dead_run(call: &Call, run: &RunFolder, report: &mut Report) {
+fn check_dead_run(call: &Call, run: &RunFolder, report: &mut DoctorReport) {
     let subject = format!("run {}", run.id());
     let Some(spec) = run.spec() else {
         let problem = "its folder says nothing of a run";
@@ -96,7 +96,7 @@ fn check_dead_run(call: &Call, run: &RunFolder, report: &mut Report) {
 }
 
 /// Processes with the tag of a run of this home that is not alive any more.
-pub(crate) fn check_processes(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_processes(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let alive: HashSet<String> = runs::all(call.store.home())
         .into_iter()
         .filter(RunFolder::is_alive)
@@ -120,7 +120,7 @@ pub(crate) fn check_processes(call: &Call, report: &mut Report) -> Result<()> {
 }
 
 /// What a check started and an Orange that was killed could not end. A check that goes on holds its slot's lock.
-fn check_checks(call: &Call, report: &mut Report) {
+fn check_checks(call: &Call, report: &mut DoctorReport) {
     for project in call.projects().unwrap_or_default() {
         let slot = verify_slot::verify_slot(&project.name);
         let folder = workspaces::slot_folder(call, &slot);
@@ -142,7 +142,12 @@ fn check_checks(call: &Call, report: &mut Report) {
     }
 }
 
-fn end_process(pid: u32, problem: String, report: &mut Report, has_ended: impl FnOnce() -> bool) {
+fn end_process(
+    pid: u32,
+    problem: String,
+    report: &mut DoctorReport,
+    has_ended: impl FnOnce() -> bool,
+) {
     report.repair(format!("process {pid}"), problem, "ends it", || {
         if has_ended() {
             Ok("ended")

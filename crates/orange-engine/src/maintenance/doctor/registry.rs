@@ -6,13 +6,13 @@ pub mod remains;
 use crate::call::Call;
 use crate::error::{IoContext, Result};
 use crate::git::{self, state, worktree};
-use crate::index::list::Filter;
-use crate::maintenance::doctor::registry::remains::Entry;
+use crate::index::list::TaskFilter;
+use crate::maintenance::doctor::registry::remains::RegistryEntry;
 use crate::maintenance::doctor::{folders_in, set_aside, without_path};
 use crate::projects::{self, DEFAULT_POOL_SIZE, Project};
 use crate::store::locks::Lock;
 use crate::store::replace;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::views::list;
 use orange_core::config::Permissions;
 use orange_core::id::{Prefix, valid_project_name};
@@ -28,7 +28,7 @@ const ASIDE: &str = "projects.json.damaged-";
 
 /// What is known of the projects that there were.
 #[derive(Default)]
-struct Found {
+struct FoundProjects {
     projects: Vec<Project>,
     /// What of their settings is not as it was.
     changed: Vec<Text>,
@@ -38,12 +38,12 @@ struct Found {
 
 /// The slots of one project.
 #[derive(Default)]
-struct Slots {
+struct ProjectSlots {
     highest: u32,
     repository: Option<PathBuf>,
 }
 
-pub(crate) fn check_projects(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_projects(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let problem = match call.projects() {
         Ok(known) => {
             report.projects = known.len();
@@ -134,13 +134,13 @@ fn rebuild_registry(call: &Call) -> Result<Text> {
 }
 
 /// Projects that have open tasks and no repository: nothing can be done for those. What is over needs none.
-pub(crate) fn check_unregistered(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_unregistered(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let Ok(known) = call.projects() else {
         // That the registry cannot be read has been said.
         return Ok(());
     };
     let mut lost: BTreeMap<String, usize> = BTreeMap::new();
-    for task in list::listed(call, &Filter::default())? {
+    for task in list::listed(call, &TaskFilter::default())? {
         if !known.iter().any(|project| project.name == task.project) {
             *lost.entry(task.project).or_default() += 1;
         }
@@ -168,9 +168,9 @@ fn newest_aside(call: &Call) -> (Vec<u8>, String) {
 }
 
 /// Entries of the damaged file, then projects that have slots.
-fn projects_found(call: &Call, text: &str) -> Found {
+fn projects_found(call: &Call, text: &str) -> FoundProjects {
     let slots = slots_of_projects(call);
-    let mut found = Found::default();
+    let mut found = FoundProjects::default();
     for entry in remains::entries(text) {
         take_entry(call, entry, &slots, &mut found);
     }
@@ -203,8 +203,13 @@ fn projects_found(call: &Call, text: &str) -> Found {
 
 /// Registers what an entry is about, if that can be told. A repository that is away just now stays registered; a
 /// broken entry must lead to one that is there.
-fn take_entry(call: &Call, entry: Entry, slots: &BTreeMap<String, Slots>, found: &mut Found) {
-    let is_at = |slots: &Slots| entry.path.is_some() && slots.repository == entry.path;
+fn take_entry(
+    call: &Call,
+    entry: RegistryEntry,
+    slots: &BTreeMap<String, ProjectSlots>,
+    found: &mut FoundProjects,
+) {
+    let is_at = |slots: &ProjectSlots| entry.path.is_some() && slots.repository == entry.path;
     let by_path = slots.iter().find(|(_, slots)| is_at(slots));
     let name = entry.name.clone().filter(|name| valid_project_name(name));
     let name = name.or_else(|| by_path.map(|(name, _)| name.clone()));
@@ -266,11 +271,11 @@ fn slot_folders_by_name(call: &Call) -> BTreeMap<String, Vec<(u32, PathBuf)>> {
     slots
 }
 
-fn slots_of_projects(call: &Call) -> BTreeMap<String, Slots> {
+fn slots_of_projects(call: &Call) -> BTreeMap<String, ProjectSlots> {
     let slots = |(name, mut folders): (String, Vec<(u32, PathBuf)>)| {
         folders.sort();
         let mut repositories = folders.iter();
-        let slots = Slots {
+        let slots = ProjectSlots {
             repository: repositories.find_map(|(_, folder)| repository_of_slot(call, folder)),
             highest: folders.last().map_or(0, |(number, _)| *number),
         };
@@ -309,21 +314,21 @@ fn names_of_tasks(call: &Call) -> Vec<String> {
 }
 
 /// Names under which there were entries, but neither tasks nor a repository any more.
-fn without_trace(call: &Call, found: &mut Found) -> Vec<String> {
+fn without_trace(call: &Call, found: &mut FoundProjects) -> Vec<String> {
     let mut lost: BTreeSet<String> = std::mem::take(&mut found.lost).into_iter().collect();
     let with_tasks = names_of_tasks(call);
     lost.retain(|name| !found.has(name) && !with_tasks.contains(name));
     lost.into_iter().collect()
 }
 
-impl Found {
+impl FoundProjects {
     fn has(&self, name: &str) -> bool {
         self.projects.iter().any(|project| project.name == name)
     }
 }
 
 /// What a project has now in place of what could not be read.
-fn changes(entry: &Entry, project: &Project) -> Vec<Text> {
+fn changes(entry: &RegistryEntry, project: &Project) -> Vec<Text> {
     let name = &project.name;
     let mut said = Vec::new();
     if entry.lost("permissions") {

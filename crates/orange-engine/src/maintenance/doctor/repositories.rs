@@ -8,14 +8,14 @@ use crate::git::worktree::common_dir_of;
 use crate::maintenance::doctor::some_of;
 use crate::projects::Project;
 use crate::rules::{Rules, newest_base};
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::views::prompts;
 use orange_core::config::WorkspaceConfig;
 use orange_core::naming::counted;
 use orange_core::prompt::PromptName;
 
 /// Rules that cannot be read, or say something that means nothing, where new work starts from.
-pub(crate) fn check_repositories(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_repositories(call: &Call, report: &mut DoctorReport) -> Result<()> {
     for project in call.projects().unwrap_or_default() {
         // A repository that is gone or empty has no rules; the former is said elsewhere.
         if !project.path.is_dir() {
@@ -40,7 +40,7 @@ pub(crate) fn check_repositories(call: &Call, report: &mut Report) -> Result<()>
 }
 
 /// Prompts that agents do not get although somebody wrote them.
-fn check_prompts(call: &Call, project: &Project, subject: &str, report: &mut Report) {
+fn check_prompts(call: &Call, project: &Project, subject: &str, report: &mut DoctorReport) {
     let prompts = match prompts::prompts(call, Some(&project.name)) {
         Ok(prompts) => prompts,
         Err(error) => {
@@ -63,7 +63,7 @@ fn check_prompts(call: &Call, project: &Project, subject: &str, report: &mut Rep
 
 /// Where git is told to put one object or one history in the place of another, `git diff` and `git log` of a person show
 /// something else than Orange merges. They may be the user's own, so nothing is removed here.
-fn check_replaced(project: &Project, subject: &str, report: &mut Report) {
+fn check_replaced(project: &Project, subject: &str, report: &mut DoctorReport) {
     const REPLACED: &str = "refs/replace/";
     let refs = refs_below(&project.path, &[REPLACED]);
     let Some(refs) = report.checked(subject, refs) else {

@@ -3,14 +3,14 @@
 use crate::call::Call;
 use crate::error::Result;
 use crate::tmux::{PaneInfo, Tmux};
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::{home_record, runs, sessions, trash};
 use orange_core::naming::counted;
 use orange_core::task::Status;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-pub(crate) fn check_sessions(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_sessions(call: &Call, report: &mut DoctorReport) -> Result<()> {
     let mut programs = report.programs.iter();
     if !programs.any(|program| program.name == "tmux" && program.version.is_some()) {
         report.note("sessions could not be looked at: tmux cannot be used");
@@ -31,7 +31,7 @@ pub(crate) fn check_sessions(call: &Call, report: &mut Report) -> Result<()> {
 }
 
 /// The server may have been another one when an agent was started; its run remembers which.
-fn panes_everywhere(call: &Call, report: &mut Report) -> Vec<PaneInfo> {
+fn panes_everywhere(call: &Call, report: &mut DoctorReport) -> Vec<PaneInfo> {
     let sockets: BTreeSet<PathBuf> = runs::all(call.store.home())
         .iter()
         .filter_map(|run| Some(run.pane()?.socket))
@@ -57,7 +57,7 @@ fn panes_everywhere(call: &Call, report: &mut Report) -> Vec<PaneInfo> {
 }
 
 /// Whether it is a window of a task that is at work; one of a task that is over, or of none, is a finding.
-fn check_window(call: &Call, info: &PaneInfo, report: &mut Report) -> Result<bool> {
+fn check_window(call: &Call, info: &PaneInfo, report: &mut DoctorReport) -> Result<bool> {
     let Some(id) = info.task_id.as_deref() else {
         return Ok(false);
     };

@@ -2,13 +2,13 @@
 
 use crate::call::Call;
 use crate::error::Result;
-use crate::index::list::Filter;
+use crate::index::list::TaskFilter;
 use crate::maintenance::doctor::task_of;
 use crate::maintenance::every_task;
 use crate::store::{Place, lock};
 use crate::tx::TaskTx;
 use crate::tx::racing::kept_texts;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::views::list;
 use crate::{field_checks, tx};
 use orange_core::attention::unreadable;
@@ -18,7 +18,7 @@ use orange_core::naming::counted;
 use orange_core::reconcile::Broken;
 use orange_core::{Action, TaskName};
 
-pub(crate) fn check_tasks(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_tasks(call: &Call, report: &mut DoctorReport) -> Result<()> {
     // Every folder is read: the index looks only at TASK.md, and a journal may be damaged too.
     call.fresh_index()?.reread()?;
     let tasks = every_task(call)?;
@@ -95,7 +95,7 @@ pub(crate) fn take_out_lines(
 /// A TASK.md that cannot be used. What a person wrote into it is theirs to correct first.
 fn handle_damage(
     call: &Call,
-    report: &mut Report,
+    report: &mut DoctorReport,
     subject: &str,
     reason: &str,
     place: &Place,
@@ -166,10 +166,10 @@ fn trouble_of(call: &Call, place: &Place) -> Trouble {
 }
 
 /// Dependencies on tasks that do not exist, and cycles made by hand.
-pub(crate) fn check_links(call: &Call, report: &mut Report) -> Result<()> {
-    let all = Filter {
+pub(crate) fn check_links(call: &Call, report: &mut DoctorReport) -> Result<()> {
+    let all = TaskFilter {
         with_fields: true,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let mut cycles_seen: Vec<Vec<String>> = Vec::new();
     for row in list::listed(call, &all)? {

@@ -5,14 +5,14 @@ use crate::error::{Code, Error, Result};
 use crate::find;
 use crate::git::state::{self, Head};
 use crate::git::worktree;
-use crate::index::list::Listed;
+use crate::index::list::ListedTask;
 use crate::maintenance::doctor::leaving;
 use crate::maintenance::every_task;
 use crate::projects::Project;
 use crate::store::Place;
 use crate::store::lock::{LOCK_FILE, LockError, TaskLock};
 use crate::views::concerns::slot;
-use crate::views::doctor::Report;
+use crate::views::doctor::DoctorReport;
 use crate::workspaces::pool_file::{Pool, Slot};
 use crate::workspaces::slot_lock::SlotLock;
 use crate::workspaces::{self, acquire, slot_number, tidy, verify_slot};
@@ -22,7 +22,7 @@ use orange_core::task::Task;
 use orange_core::{Action, text};
 use std::path::{Path, PathBuf};
 
-pub(crate) fn check_workspaces(call: &Call, report: &mut Report) -> Result<()> {
+pub(crate) fn check_workspaces(call: &Call, report: &mut DoctorReport) -> Result<()> {
     if let Some(damage) = Pool::damage(&call.store) {
         let problem = format!("cannot be read: {damage}");
         let how = "keeps the file under another name and makes it anew from the tasks";
@@ -54,7 +54,7 @@ pub(crate) fn check_workspaces(call: &Call, report: &mut Report) -> Result<()> {
 }
 
 /// Slots that are held by nobody who would know of it.
-fn check_holders(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
+fn check_holders(call: &Call, project: &Project, report: &mut DoctorReport) -> Result<()> {
     let pool = workspaces::pool(call)?;
     let damaged = damaged_tasks(call, project)?;
     for (name, slot) in pool.held(&project.name) {
@@ -62,9 +62,9 @@ fn check_holders(call: &Call, project: &Project, report: &mut Report) -> Result<
         // One that is on its way to its slot, or gives it back just now, is as it should be.
         let held = match &holder {
             Some(task) => hold(&task_folder(call, task)),
-            None => Ok(Held::Free(None)),
+            None => Ok(TaskHold::Free(None)),
         };
-        let Some(Held::Free(lock)) = report.checked(name, held) else {
+        let Some(TaskHold::Free(lock)) = report.checked(name, held) else {
             continue;
         };
         // Read again: it may have got or given back the slot before its lock was ours.
@@ -102,7 +102,7 @@ fn task_folder(call: &Call, task: &Task) -> PathBuf {
 }
 
 /// Tasks of a project whose TASK.md cannot be read.
-fn damaged_tasks(call: &Call, project: &Project) -> Result<Vec<Listed>> {
+fn damaged_tasks(call: &Call, project: &Project) -> Result<Vec<ListedTask>> {
     let mut rows = every_task(call)?;
     rows.retain(|row| row.project == project.name && row.damaged.is_some());
     Ok(rows)
@@ -133,7 +133,7 @@ fn check_held(
     name: &str,
     task: &Task,
     lock: Option<TaskLock>,
-    report: &mut Report,
+    report: &mut DoctorReport,
 ) {
     let folder = workspaces::slot_folder(call, name);
     let (label, own) = (task.label(), &task.branch);
@@ -204,7 +204,7 @@ fn check_detached(
     task: &Task,
     folder: &Path,
     name: &str,
-    report: &mut Report,
+    report: &mut DoctorReport,
 ) {
     let is_detached = matches!(state::head(folder), Head::Detached(_));
     if !is_detached || worktree::is_unfinished(folder).unwrap_or(false) {
@@ -232,7 +232,7 @@ fn check_out_again(call: &Call, task: &Task, slot: &str) -> Result<()> {
 }
 
 /// Tasks that say they have a slot which the pool does not give them.
-fn check_claims(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
+fn check_claims(call: &Call, project: &Project, report: &mut DoctorReport) -> Result<()> {
     for row in call.index()?.slot_holders(&project.name)? {
         let task = call.store.survey(&row.folder).task;
         let Some(slot) = task.workspace.clone() else {
@@ -244,7 +244,7 @@ fn check_claims(call: &Call, project: &Project, report: &mut Report) -> Result<(
             continue;
         }
         // One that gives it back just now does not know yet that it has: its lock is held.
-        let Held::Free(lock) = hold(&task_folder(call, &task))? else {
+        let TaskHold::Free(lock) = hold(&task_folder(call, &task))? else {
             continue;
         };
         let task = call.store.survey(&row.folder).task;
@@ -292,7 +292,7 @@ pub(crate) fn forget_slot(call: &Call, place: Place) -> Result<()> {
 }
 
 /// Folders of the pool that no entry speaks of, and free slots that are not clean.
-fn check_folders(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
+fn check_folders(call: &Call, project: &Project, report: &mut DoctorReport) -> Result<()> {
     let no_worktree = format!("is no worktree of {}", project.path.display());
     let move_away = |folder: &Path| format!("move {} away", folder.display());
     if let Some(name) = verify_slot::verify_folder(call, &project.name)
@@ -359,7 +359,7 @@ fn check_folders(call: &Call, project: &Project, report: &mut Report) -> Result<
 }
 
 /// Worktrees that git remembers and that are not there.
-fn check_git_list(call: &Call, project: &Project, report: &mut Report) -> Result<()> {
+fn check_git_list(call: &Call, project: &Project, report: &mut DoctorReport) -> Result<()> {
     let gone: Vec<String> = maintenance::workspaces::gone_slots(call, project)?
         .iter()
         .map(|path| path.display().to_string())
@@ -376,7 +376,7 @@ fn check_git_list(call: &Call, project: &Project, report: &mut Report) -> Result
 }
 
 /// A task that cannot be read does not say which slot it has. A slot whose holder is not known may be its own.
-fn unreadable_holder(damaged: &[Listed], holder: Option<&Task>) -> Option<String> {
+fn unreadable_holder(damaged: &[ListedTask], holder: Option<&Task>) -> Option<String> {
     let found = match holder {
         Some(task) => damaged.iter().find(|row| row.id == task.id),
         None => damaged.first(),
@@ -385,21 +385,21 @@ fn unreadable_holder(damaged: &[Listed], holder: Option<&Task>) -> Option<String
 }
 
 /// Whether another process is at work on a task.
-enum Held {
+enum TaskHold {
     ByAnother,
     /// With its lock; None where it never had one: a check writes nothing.
     Free(Option<TaskLock>),
 }
 
-fn hold(folder: &Path) -> Result<Held> {
+fn hold(folder: &Path) -> Result<TaskHold> {
     let lock = folder.join(LOCK_FILE);
     if !lock.exists() {
-        return Ok(Held::Free(None));
+        return Ok(TaskHold::Free(None));
     }
     match TaskLock::try_acquire(folder) {
-        Ok(Some(lock)) => Ok(Held::Free(Some(lock))),
+        Ok(Some(lock)) => Ok(TaskHold::Free(Some(lock))),
         // A task that was just moved or deleted is another process's doing too.
-        Ok(None) | Err(LockError::Busy { .. } | LockError::Gone) => Ok(Held::ByAnother),
+        Ok(None) | Err(LockError::Busy { .. } | LockError::Gone) => Ok(TaskHold::ByAnother),
         Err(LockError::Io(error)) => Err(Error::io("lock", &lock, &error)),
     }
 }

@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::disk::{self, written};
 use crate::error::Result;
-use crate::maintenance::gc::{self, Item, Kind, Swept, if_there};
+use crate::maintenance::gc::{self, ExpiryKind, Item, Swept, if_there};
 use crate::settings;
 use crate::store::locks::Lock;
 use crate::store::{LOG, LOGS_KEPT};
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(crate) fn sweep_logs(call: &Call, remove: bool) -> Result<Swept> {
     let days = settings::config(call)?.log.keep_days;
     let limit = gc::so_many_days_ago(call, days);
-    let mut swept = Swept::new(Kind::Logs, days);
+    let mut swept = Swept::new(ExpiryKind::Logs, days);
     let old = old_logs(call, limit);
     if !remove || old.is_empty() {
         swept.items = old.into_iter().map(|(_, item)| item).collect();

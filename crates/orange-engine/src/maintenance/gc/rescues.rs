@@ -4,14 +4,14 @@
 use crate::call::Call;
 use crate::error::{Result, plain};
 use crate::maintenance::every_task;
-use crate::maintenance::gc::{self, Item, Kind, Swept, remove_folder};
+use crate::maintenance::gc::{self, ExpiryKind, Item, Swept, remove_folder};
 use crate::projects::Project;
 use crate::rescue::{self, RAW, Rescue};
 use crate::store::history_in;
 use crate::store::locks::Lock;
 use crate::trash::{self, task_folders};
 use crate::{disk, settings};
-use orange_core::history::payload::Work;
+use orange_core::history::payload::EarlierWork;
 use orange_core::machine;
 use orange_sys::crash_points::crash_point;
 use orange_sys::listing;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 const OF_STRANGERS: u32 = 30;
 
 /// Plain copies of what git cannot hold, beside a rescue's ref.
-struct Copy {
+struct RescueCopy {
     task_id: String,
     name: String,
     /// None: of a task that is not there.
@@ -51,7 +51,7 @@ struct Refs {
 /// Of one project, or of all.
 pub(crate) fn sweep_rescues(call: &Call, only: Option<&str>, remove: bool) -> Result<Swept> {
     let days = settings::config(call)?.rescue.keep_days;
-    let mut swept = Swept::new(Kind::Rescues, days);
+    let mut swept = Swept::new(ExpiryKind::Rescues, days);
     let copies = copies(call)?;
     let mut refs = Refs::default();
     for project in call.projects()? {
@@ -120,7 +120,8 @@ fn sweep_repository(
         rescue::forget(&call.site(&project.path), &old)?;
     }
     for rescue in &old {
-        let belongs = |copy: &&Copy| copy.task_id == rescue.task_id && copy.name == rescue.name;
+        let belongs =
+            |copy: &&RescueCopy| copy.task_id == rescue.task_id && copy.name == rescue.name;
         let copies = copies.all.iter().filter(belongs);
         let bytes = copies.map(|copy| disk::used(&copy.path));
         swept.items.push(Item {
@@ -148,7 +149,7 @@ fn tasks_whose_work_is_needed(call: &Call) -> Result<HashSet<String>> {
         let history = history_in(&folder)?;
         let is_over =
             machine::fold(history.own(), u64::MAX).is_ok_and(|task| task.status.is_terminal());
-        let work = Work::of(&history).filter(|_| !is_over);
+        let work = EarlierWork::of(&history).filter(|_| !is_over);
         needed.extend(
             work.filter(|work| !work.is_brought(&history))
                 .map(|work| work.task_id),
@@ -158,7 +159,7 @@ fn tasks_whose_work_is_needed(call: &Call) -> Result<HashSet<String>> {
 }
 
 /// Copies whose ref is gone: forgotten just now, or by a process that was killed before it came to them.
-fn sweep_copies(call: &Call, copies: &[Copy], refs: &Refs, remove: bool, swept: &mut Swept) {
+fn sweep_copies(call: &Call, copies: &[RescueCopy], refs: &Refs, remove: bool, swept: &mut Swept) {
     let limit = gc::so_many_days_ago(call, swept.keep_days);
     for copy in copies.iter().filter(|_| remove) {
         let looked = match &copy.project {
@@ -208,7 +209,7 @@ fn copies(call: &Call) -> Result<Copies> {
 
 #[derive(Default)]
 struct Copies {
-    all: Vec<Copy>,
+    all: Vec<RescueCopy>,
     known: HashSet<String>,
 }
 
@@ -216,7 +217,7 @@ impl Copies {
     fn add(&mut self, task_id: &str, project: Option<&str>, folder: &Path) {
         for path in listing::folders(folder) {
             if let Some(name) = path.file_name().and_then(OsStr::to_str) {
-                self.all.push(Copy {
+                self.all.push(RescueCopy {
                     task_id: task_id.to_owned(),
                     name: name.to_owned(),
                     project: project.map(str::to_owned),

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::effects::stop_agent::{SCREENS, newest_first};
 use crate::error::Result;
 use crate::maintenance::every_task;
-use crate::maintenance::gc::{self, Item, Kind, Swept, if_there};
+use crate::maintenance::gc::{self, ExpiryKind, Item, Swept, if_there};
 use crate::{disk, settings};
 use orange_core::task::Status;
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use std::fs;
 pub(crate) fn sweep_screens(call: &Call, remove: bool) -> Result<Swept> {
     let days = settings::config(call)?.screens.keep_days;
     let limit = gc::so_many_days_ago(call, days);
-    let mut swept = Swept::new(Kind::Screens, days);
+    let mut swept = Swept::new(ExpiryKind::Screens, days);
     for task in every_task(call)? {
         let folder = call.store.place(&task.folder).path.join(SCREENS);
         let is_over = task.status.parse().is_ok_and(Status::is_terminal);

@@ -4,7 +4,7 @@
 use crate::call::{self, Call};
 use crate::error::Result;
 use crate::git::checkpoint;
-use crate::maintenance::gc::{self, Item, Kind, Swept, if_there, remove_folder};
+use crate::maintenance::gc::{self, ExpiryKind, Item, Swept, if_there, remove_folder};
 use crate::rescue::{self, RAW};
 use crate::store::{Place, history_in, make_folder};
 use crate::trash::{self, GONE, task_folders};
@@ -24,7 +24,7 @@ pub(crate) fn sweep_trash(call: &Call, remove: bool) -> Result<Swept> {
     let limit = gc::so_many_days_ago(call, days);
     let rescued_since = settings::config(call)?.rescue.keep_days;
     let rescued_since = gc::so_many_days_ago(call, rescued_since);
-    let mut swept = Swept::new(Kind::Trash, days);
+    let mut swept = Swept::new(ExpiryKind::Trash, days);
     if remove {
         remove_gone(call);
     }

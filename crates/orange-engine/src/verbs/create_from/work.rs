@@ -7,16 +7,16 @@ use crate::projects::Project;
 use crate::rescue::{self, Rescue};
 use crate::rules::Start;
 use crate::verbs::create_from::Earlier;
-use crate::views::results::Landing;
+use crate::views::results::BranchLanding;
 use crate::workspaces::base::existing_commit;
 use orange_core::history::EventType;
-use orange_core::history::payload::{HookEnded, Work};
+use orange_core::history::payload::{EarlierWork, HookEnded};
 use orange_core::workflow::Hook;
 use orange_core::{Action, Parameter, text};
 
 impl Start {
     /// Where a new branch starts that goes on with earlier work.
-    pub(crate) fn going_on(work: &Work) -> Start {
+    pub(crate) fn going_on(work: &EarlierWork) -> Start {
         Start {
             reference: work.branch.clone(),
             commit: Some(work.head.clone()),
@@ -27,7 +27,7 @@ impl Start {
     }
 
     /// The start of a branch that goes on with earlier work.
-    pub(crate) fn going_on_with(self, work: &Work) -> Result<Start> {
+    pub(crate) fn going_on_with(self, work: &EarlierWork) -> Result<Start> {
         if !self.existing {
             return Ok(Start::going_on(work));
         }
@@ -53,8 +53,8 @@ pub(crate) fn work_of(
     call: &Call,
     project: &Project,
     earlier: &Earlier,
-    landing: &Landing,
-) -> Result<Option<Work>> {
+    landing: &BranchLanding,
+) -> Result<Option<EarlierWork>> {
     let old = &earlier.task;
     let label = old.label();
     if let Some(slot) = &old.workspace {
@@ -114,7 +114,7 @@ pub(crate) fn work_of(
         ));
     }
     let fitting = fitting.filter(|rescue| rescue.note.files > 0);
-    Ok(Some(Work {
+    Ok(Some(EarlierWork {
         task_id: old.id.clone(),
         branch: old.branch.clone(),
         head,

@@ -14,7 +14,7 @@ use orange_core::history::Event;
 use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Move;
 use orange_core::task::Task;
-use orange_core::work::execution::{End, Execution};
+use orange_core::work::execution::{Execution, ExecutionEnd};
 use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
 use orange_core::work::plan::Plan;
 use orange_core::workflow::{Actor, Intent, Trigger};
@@ -23,7 +23,7 @@ use orange_sys::crash_points::crash_point;
 
 /// What the phase did counts, and the task goes on.
 pub fn approve(call: &Call, place: Place, reason: &str) -> Result<Committed> {
-    let decision = Decision {
+    let decision = PersonDecision {
         approved: true,
         reason,
         shown: None,
@@ -33,7 +33,7 @@ pub fn approve(call: &Call, place: Place, reason: &str) -> Result<Committed> {
 
 /// The phase is tried again with the reason, or the task fails after its last try.
 pub fn reject(call: &Call, place: Place, reason: &str) -> Result<Committed> {
-    let decision = Decision {
+    let decision = PersonDecision {
         approved: false,
         reason,
         shown: None,
@@ -43,7 +43,7 @@ pub fn reject(call: &Call, place: Place, reason: &str) -> Result<Committed> {
 
 /// What a person decides about the phase at whose gate a task stands.
 #[derive(Debug, Clone, Copy)]
-pub struct Decision<'a> {
+pub struct PersonDecision<'a> {
     pub approved: bool,
     /// Needed to reject.
     pub reason: &'a str,
@@ -52,8 +52,8 @@ pub struct Decision<'a> {
 }
 
 /// Carries out a decision.
-pub fn decide(call: &Call, place: Place, wish: &Decision<'_>) -> Result<Committed> {
-    let Decision {
+pub fn decide(call: &Call, place: Place, wish: &PersonDecision<'_>) -> Result<Committed> {
+    let PersonDecision {
         approved,
         reason,
         shown,
@@ -226,7 +226,7 @@ pub fn question(call: &Call, task: &Task) -> Result<Option<String>> {
         return Ok(None);
     };
     Ok(match execution.end(&plan) {
-        Some(End::Question(question)) => Some(question),
+        Some(ExecutionEnd::Question(question)) => Some(question),
         _ => None,
     })
 }

@@ -11,7 +11,7 @@ use crate::verbs::phased::{is_phased, nobody_is_at_it};
 use orange_core::task::{Task, WorkflowName};
 use orange_core::work::execution::Execution;
 use orange_core::work::plan::Plan;
-use orange_core::work::spec::{self, BadSpec, Outline, SpecSource};
+use orange_core::work::spec::{self, BadSpec, SpecOutline, SpecSource};
 use orange_core::workflow::PhaseStatus;
 
 use orange_core::{Parameter, text};
@@ -58,7 +58,7 @@ pub fn set(call: &Call, place: Place, content: &str) -> Result<SavedSpec> {
         done: tx.commit(Vec::new())?,
         is_new,
         skipped,
-        lacks: Outline::of(content).lacks(),
+        lacks: SpecOutline::of(content).lacks(),
     })
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn check_new(call: &Call, task: &Task, content: &str) -> Result<Strin
         )));
     }
     check(content)?;
-    Ok(Outline::of(content).lacks())
+    Ok(SpecOutline::of(content).lacks())
 }
 
 fn check(content: &str) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A link to a task's file that was committed: merged, everybody would get a TASK.md that leads into one person's home.
 
 use crate::error::Result;
-use crate::git::committed::Committed;
+use crate::git::committed::CommittedFiles;
 use crate::projects::Project;
 use crate::rules;
 use crate::views::concerns::Concern;
@@ -18,14 +18,14 @@ pub(crate) fn committed_links(
     let Some(head) = head else {
         return Ok(Vec::new());
     };
-    let committed = Committed::at(&project.path, head, &LINK_NAMES)?;
+    let committed = CommittedFiles::at(&project.path, head, &LINK_NAMES)?;
     if committed.links().next().is_none() {
         return Ok(Vec::new());
     }
     let target = task.target(&project.default_branch);
     let mut known: Vec<(String, String)> = Vec::new();
     for commit in rules::tips(&project.path, target)? {
-        let there = Committed::at(&project.path, &commit, &LINK_NAMES)?;
+        let there = CommittedFiles::at(&project.path, &commit, &LINK_NAMES)?;
         let links = there.links();
         known.extend(links.map(|(path, object)| (path.to_owned(), object.to_owned())));
     }

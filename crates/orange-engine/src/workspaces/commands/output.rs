@@ -21,7 +21,7 @@ const TAIL_COLUMNS: usize = 500;
 /// What is read at most before somebody looks at the clock again.
 const BITE: usize = 1024 * 1024;
 
-pub(crate) struct Output {
+pub(crate) struct CommandOutput {
     log: File,
     room: u64,
     reader: Option<PipeReader>,
@@ -29,9 +29,9 @@ pub(crate) struct Output {
     whole: bool,
 }
 
-impl Output {
+impl CommandOutput {
     /// Appends to the log, which begins anew (the last one kept beside it) when it has grown long.
-    pub(super) fn to(log: &Path, command: &str) -> io::Result<Output> {
+    pub(super) fn to(log: &Path, command: &str) -> io::Result<CommandOutput> {
         if let Some(parent) = log.parent() {
             private::make_folders(parent)?;
         }
@@ -48,7 +48,7 @@ impl Output {
             .custom_flags(libc::O_NOFOLLOW)
             .open(log)?;
         writeln!(file, "$ {}", command.replace('\n', "\n> "))?;
-        Ok(Output {
+        Ok(CommandOutput {
             log: file,
             room: LOG_LIMIT,
             reader: None,

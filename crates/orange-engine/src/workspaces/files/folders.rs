@@ -14,10 +14,10 @@ pub(crate) const OWN_REPOSITORY: &str = "it is a repository or a worktree of its
 /// A tree, and the folders on the way to the place last visited.
 pub(crate) struct Folders {
     root: OwnedFd,
-    open: Vec<Open>,
+    open: Vec<OpenFolder>,
 }
 
-struct Open {
+struct OpenFolder {
     name: OsString,
     folder: OwnedFd,
     /// Has a `.git`: a repository or a worktree.
@@ -68,7 +68,7 @@ impl Folders {
             }
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             match openat(self.last(), name, flags, Mode::empty()) {
-                Ok(folder) => self.open.push(Open {
+                Ok(folder) => self.open.push(OpenFolder {
                     name: name.to_owned(),
                     own_repository: statat(&folder, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok(),
                     folder,

@@ -19,7 +19,7 @@ const STAGING: &str = ".orange-copy";
 const PART: &str = "part";
 
 /// What became of one file.
-pub(crate) enum Step {
+pub(crate) enum CopiedFile {
     Copied(u64),
     /// The slot has it already.
     Kept,
@@ -47,7 +47,7 @@ impl Copier {
     }
 
     /// An error is about the slot; trouble with the user's own file only skips it.
-    pub(super) fn copy(&mut self, path: &Path) -> io::Result<Step> {
+    pub(super) fn copy(&mut self, path: &Path) -> io::Result<CopiedFile> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let Some(name) = path.file_name() else {
             return Ok(skipped("it has no name"));
@@ -81,7 +81,7 @@ impl Copier {
                 return Ok(skipped("a folder is in its place"));
             }
             if !self.overwrite {
-                return Ok(Step::Kept);
+                return Ok(CopiedFile::Kept);
             }
         }
         let staging = self.staging()?;
@@ -89,7 +89,7 @@ impl Copier {
             FileType::Symlink => copy_link(from.as_fd(), name, staging.as_fd())?,
             _ => self.copy_content(from.as_fd(), name, &stat, staging.as_fd())?,
         };
-        if let Step::Copied(_) = made {
+        if let CopiedFile::Copied(_) = made {
             renameat(&staging, PART, &to, name)?;
         }
         Ok(made)
@@ -115,7 +115,7 @@ impl Copier {
         name: &OsStr,
         expected: &Stat,
         staging: BorrowedFd,
-    ) -> io::Result<Step> {
+    ) -> io::Result<CopiedFile> {
         // Non-blocking, should a pipe have taken the file's place.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut source = match openat(from, name, flags, Mode::empty()) {
@@ -142,7 +142,7 @@ impl Copier {
         }
         let mode = Mode::from_raw_mode(expected.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
         fchmod(&part, mode)?;
-        Ok(Step::Copied(bytes))
+        Ok(CopiedFile::Copied(bytes))
     }
 }
 
@@ -171,18 +171,18 @@ fn remove_part(staging: BorrowedFd) {
     let _ = unlinkat(staging, PART, AtFlags::empty());
 }
 
-fn copy_link(from: BorrowedFd, name: &OsStr, staging: BorrowedFd) -> io::Result<Step> {
+fn copy_link(from: BorrowedFd, name: &OsStr, staging: BorrowedFd) -> io::Result<CopiedFile> {
     let target = match readlinkat(from, name, Vec::new()) {
         Ok(target) => target,
         Err(error) => return Ok(skipped(plain(&error.into()))),
     };
     remove_part(staging);
     symlinkat(&target, staging, PART)?;
-    Ok(Step::Copied(target.as_bytes().len() as u64))
+    Ok(CopiedFile::Copied(target.as_bytes().len() as u64))
 }
 
-fn skipped(why: impl Into<String>) -> Step {
-    Step::Skipped(why.into())
+fn skipped(why: impl Into<String>) -> CopiedFile {
+    CopiedFile::Skipped(why.into())
 }
 
 /// Lets both files share their blocks where the file system can: no time, no room.

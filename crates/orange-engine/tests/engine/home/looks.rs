@@ -66,10 +66,10 @@ impl TestHome {
     /// The rows of a list of all open tasks.
     pub(crate) fn list(&self) -> Vec<Value> {
         let listed = self.person(|call| {
-            let filter = Filter {
+            let filter = TaskFilter {
                 with_fields: true,
                 with_diff: true,
-                ..Filter::default()
+                ..TaskFilter::default()
             };
             let rows = list::list(call, &filter)?;
             Ok(list_json(&rows, &sessions::live_agents(call)))

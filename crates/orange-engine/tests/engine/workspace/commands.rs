@@ -2,7 +2,7 @@
 
 use orange_engine::git::Site;
 use orange_engine::git::site::Behalf;
-use orange_engine::workspaces::commands::{CommandFailed, End, Variables, run};
+use orange_engine::workspaces::commands::{CommandEnd, CommandFailed, Variables, run};
 use orange_engine::{Code, Error};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn the_first_failure_ends_it_and_says_all() {
             "touch never",
         ])
         .unwrap_err();
-    assert_eq!(failed.end, End::Exit(7));
+    assert_eq!(failed.end, CommandEnd::Exit(7));
     assert_eq!(failed.tail, ["not so fine", "red"]);
     assert_eq!(failed.log, slot.log_file());
     assert!(!slot.path().join("never").exists());
@@ -137,7 +137,7 @@ fn the_first_failure_ends_it_and_says_all() {
 fn a_signal_is_said() {
     let slot = Slot::new();
     let failed = slot.run(&["echo before; kill -SEGV $$"]).unwrap_err();
-    assert_eq!(failed.end, End::Signal(11));
+    assert_eq!(failed.end, CommandEnd::Signal(11));
     assert_eq!(failed.tail, ["before"]);
 }
 
@@ -154,11 +154,11 @@ fn what_cannot_start_is_said() {
         &slot.log_file(),
     )
     .unwrap_err();
-    assert!(matches!(failed.end, End::NotStarted(_)), "{failed}");
+    assert!(matches!(failed.end, CommandEnd::NotStarted(_)), "{failed}");
     fs::write(slot.root.path().join("file"), "").unwrap();
     let log = slot.root.path().join("file/no/log");
     let failed = run(&slot.site(), &commands, AMPLE, &Variables::default(), &log).unwrap_err();
-    assert!(matches!(failed.end, End::NotStarted(_)), "{failed}");
+    assert!(matches!(failed.end, CommandEnd::NotStarted(_)), "{failed}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_command_that_takes_too_long_is_ended_with_all_it_started() {
         }
         failed = slot.run_within(limit * factor, &[command]).unwrap_err();
     }
-    assert!(matches!(failed.end, End::TimedOut(_)), "{failed}");
+    assert!(matches!(failed.end, CommandEnd::TimedOut(_)), "{failed}");
     assert_eq!(failed.tail, ["begun"]);
     wait_for_end(slot.process("child"));
     wait_for_end(slot.process("deaf"));
@@ -206,7 +206,7 @@ fn a_command_that_listens_may_say_good_bye() {
             .run_within(Duration::from_secs(20), &[command])
             .unwrap_err();
     }
-    assert!(matches!(failed.end, End::TimedOut(_)), "{failed}");
+    assert!(matches!(failed.end, CommandEnd::TimedOut(_)), "{failed}");
     assert_eq!(failed.tail.last().unwrap(), "cleaned");
 }
 
@@ -234,7 +234,7 @@ fn a_failed_command_leaves_nothing_running() {
     let failed = slot
         .run(&["sh -c 'echo $$ > left; exec sleep 100000' & while ! test -s left; do sleep 0.01; done; exit 3"])
         .unwrap_err();
-    assert_eq!(failed.end, End::Exit(3));
+    assert_eq!(failed.end, CommandEnd::Exit(3));
     wait_for_end(slot.process("left"));
 }
 
@@ -291,7 +291,7 @@ fn a_log_is_its_owner_s_and_no_link() {
 fn there_is_no_terminal_to_ask_at() {
     let slot = Slot::new();
     let failed = slot.run(&["exec < /dev/tty; cat"]).unwrap_err();
-    assert!(matches!(failed.end, End::Exit(_)), "{failed}");
+    assert!(matches!(failed.end, CommandEnd::Exit(_)), "{failed}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::entries::push_line;
 use super::{Entries, TempIndex};
-use crate::{Git, Said};
+use crate::{Git, GitOutput};
 use orange_sys::error::{Error, Result, err, plain};
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
@@ -25,7 +25,11 @@ pub(super) fn refused(why: &str) -> Error {
 }
 
 impl TempIndex<'_> {
-    pub(super) fn add_by_hand(&self, entries: &Entries, failed: &Said) -> Result<Vec<PathBuf>> {
+    pub(super) fn add_by_hand(
+        &self,
+        entries: &Entries,
+        failed: &GitOutput,
+    ) -> Result<Vec<PathBuf>> {
         tracing::info!(
             said = failed.stderr,
             "git add gave up; files are taken one by one"

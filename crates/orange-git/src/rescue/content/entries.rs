@@ -15,7 +15,7 @@ pub struct Entries {
     special: Vec<Range<usize>>,
 }
 
-pub(super) struct Entry<'a> {
+pub(super) struct StageEntry<'a> {
     /// `H` as usual, `S` left out of the worktree, `M` unmerged; small letters: assumed unchanged.
     tag: u8,
     pub mode: &'a [u8],
@@ -24,7 +24,7 @@ pub(super) struct Entry<'a> {
     pub path: &'a Path,
 }
 
-impl Entry<'_> {
+impl StageEntry<'_> {
     fn is_plain(&self) -> bool {
         self.tag == b'H' && self.stage == 0 && self.mode != LINK.as_bytes()
     }
@@ -53,16 +53,16 @@ impl Entries {
         Entries { bytes, special }
     }
 
-    fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+    fn iter(&self) -> impl Iterator<Item = StageEntry<'_>> {
         self.bytes.split(|byte| *byte == 0).filter_map(read)
     }
 
-    fn special(&self) -> impl Iterator<Item = Entry<'_>> {
+    fn special(&self) -> impl Iterator<Item = StageEntry<'_>> {
         let records = self.special.iter().cloned();
         records.filter_map(|range| read(self.bytes.get(range)?))
     }
 
-    fn paths(&self, which: impl Fn(&Entry<'_>) -> bool) -> impl Iterator<Item = &Path> {
+    fn paths(&self, which: impl Fn(&StageEntry<'_>) -> bool) -> impl Iterator<Item = &Path> {
         self.special().filter(which).map(|entry| entry.path)
     }
 
@@ -118,13 +118,13 @@ pub(super) fn push_line(lines: &mut Vec<u8>, mode: &[u8], id: &[u8], path: &[u8]
 }
 
 /// `H 100644 <id> 0 TAB path`
-fn read(record: &[u8]) -> Option<Entry<'_>> {
+fn read(record: &[u8]) -> Option<StageEntry<'_>> {
     let tab = record.iter().position(|byte| *byte == b'\t')?;
     let (what, path) = record.split_at_checked(tab)?;
     let mut words = what.split(|byte| *byte == b' ');
     let tag = *words.next()?.first()?;
     let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
-    Some(Entry {
+    Some(StageEntry {
         tag,
         mode,
         id,

@@ -4,7 +4,7 @@ use super::{parsed_if_any, unreadable};
 use crate::database::{Database, explain};
 use orange_core::Timestamp;
 use orange_core::usage::Usage;
-use orange_core::work::execution::Outcome;
+use orange_core::work::execution::IterationOutcome;
 use orange_sys::error::Result;
 use rusqlite::Row;
 
@@ -22,7 +22,7 @@ pub struct IterationCost {
     pub model: Option<String>,
     /// When it ended; of one that has not, when it began.
     pub at: Timestamp,
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<IterationOutcome>,
     pub usage: Usage,
 }
 
@@ -31,7 +31,7 @@ impl IterationCost {
     pub fn is_silent(&self) -> bool {
         let has_ended = self
             .outcome
-            .is_some_and(|outcome| outcome != Outcome::Service);
+            .is_some_and(|outcome| outcome != IterationOutcome::Service);
         has_ended && self.usage.is_empty()
     }
 }

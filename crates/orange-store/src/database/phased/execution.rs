@@ -1,7 +1,7 @@
 //! Executions and their phases. An execution that was read before somebody else wrote takes nothing away of what
 //! iterations came to.
 
-use super::marks::{self, Kind};
+use super::marks::{self, MarkKind};
 use super::{
     change, from_json, from_json_if_any, in_text, iteration, parsed, parsed_if_any, to_json,
 };
@@ -90,7 +90,7 @@ pub(super) fn store_state(
         execution.over_budget,
     ];
     if over_budget(rows, task)? != execution.over_budget {
-        marks::mark(rows, task, Kind::Forced, "", 0)?;
+        marks::mark(rows, task, MarkKind::Forced, "", 0)?;
     }
     change(rows, sql, values)?;
     let known = phases(rows, task)?;
@@ -137,7 +137,7 @@ fn put_phase(
     let fresh = PhaseState::new(&phase.name);
     let told = |phase: &PhaseState| (phase.status, phase.attempt, phase.error.clone());
     if told(before.unwrap_or(&fresh)) != told(phase) {
-        marks::mark(rows, task, Kind::Phase, &phase.name, 0)?;
+        marks::mark(rows, task, MarkKind::Phase, &phase.name, 0)?;
     }
     Ok(())
 }

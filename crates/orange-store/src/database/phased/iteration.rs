@@ -1,11 +1,11 @@
 //! Iterations: one row for each, whatever happens. What a turn came to and what it cost is written once and stays; later
 //! writes only add to it.
 
-use super::marks::{self, Kind};
+use super::marks::{self, MarkKind};
 use super::{change, in_text, parsed, parsed_if_any, to_json, unreadable};
 use crate::database::Database;
 use orange_core::usage::Usage;
-use orange_core::work::execution::{Iteration, IterationKind, Outcome};
+use orange_core::work::execution::{Iteration, IterationKind, IterationOutcome};
 use orange_sys::error::Result;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -30,7 +30,7 @@ impl Database {
                 return Ok(());
             };
             let failed = Iteration {
-                outcome: Some(Outcome::Failed),
+                outcome: Some(IterationOutcome::Failed),
                 error: Some(why.to_owned()),
                 ..turn
             };
@@ -38,7 +38,7 @@ impl Database {
             marks::mark(
                 rows,
                 task,
-                Kind::Ended,
+                MarkKind::Ended,
                 &failed.phase,
                 i64::from(failed.iteration),
             )
@@ -65,10 +65,10 @@ pub(super) fn put(rows: &Transaction<'_>, task: &str, given: &Iteration) -> rusq
     write(rows, task, &merged)?;
     let number = i64::from(merged.iteration);
     if known.is_none() {
-        marks::mark(rows, task, Kind::Opened, &merged.phase, number)?;
+        marks::mark(rows, task, MarkKind::Opened, &merged.phase, number)?;
     }
     if !merged.is_open() && known.as_ref().map(told) != Some(told(&merged)) {
-        marks::mark(rows, task, Kind::Ended, &merged.phase, number)?;
+        marks::mark(rows, task, MarkKind::Ended, &merged.phase, number)?;
     }
     Ok(was_open)
 }
@@ -100,17 +100,18 @@ fn merged(known: &Iteration, given: &Iteration) -> Iteration {
     }
     // Whoever took it for interrupted did not know how it ended.
     let is_news = !given.is_open()
-        && (given.outcome != Some(Outcome::Interrupted) || known.outcome == given.outcome);
+        && (given.outcome != Some(IterationOutcome::Interrupted) || known.outcome == given.outcome);
     if !is_news {
         return known.clone();
     }
     let outcome = match (known.outcome, given.outcome) {
         // Its agent said complete, and a criterion did not pass.
-        (Some(Outcome::Completed), Some(Outcome::Continue)) => given.outcome,
+        (Some(IterationOutcome::Completed), Some(IterationOutcome::Continue)) => given.outcome,
         (outcome, _) => outcome,
     };
     // Nobody waits for one any more that was taken for interrupted.
-    let is_same = known.outcome != Some(Outcome::Interrupted) || known.outcome == given.outcome;
+    let is_same =
+        known.outcome != Some(IterationOutcome::Interrupted) || known.outcome == given.outcome;
     let later = |known: &Option<String>, given: &Option<String>| {
         let given = given.clone().filter(|_| is_same);
         given.or_else(|| known.clone())
@@ -166,7 +167,7 @@ fn write(rows: &Transaction<'_>, task: &str, iteration: &Iteration) -> rusqlite:
         iteration.session,
         iteration.started_at.to_string(),
         in_text(iteration.ended_at),
-        iteration.outcome.map(Outcome::as_str),
+        iteration.outcome.map(IterationOutcome::as_str),
         count(usage.input),
         count(usage.output),
         count(usage.cache_write),

@@ -58,7 +58,7 @@ pub enum Unjournalled {
 
 orange_core::choice! {
     /// What a mark is about.
-    pub(super) enum Kind ("kind of mark") {
+    pub(super) enum MarkKind ("kind of mark") {
         Plan = "plan",
         Phase = "phase",
         Opened = "opened",
@@ -131,7 +131,7 @@ impl Database {
 pub(super) fn mark(
     rows: &Transaction<'_>,
     task: &str,
-    kind: Kind,
+    kind: MarkKind,
     phase: &str,
     number: i64,
 ) -> rusqlite::Result<()> {
@@ -147,35 +147,35 @@ pub(super) fn forget_phase(
     phase: &str,
 ) -> rusqlite::Result<()> {
     let sql = "DELETE FROM unjournalled WHERE task_id = ?1 AND kind = ?2 AND phase = ?3";
-    change(rows, sql, params![task, Kind::Phase.as_str(), phase]).map(drop)
+    change(rows, sql, params![task, MarkKind::Phase.as_str(), phase]).map(drop)
 }
 
 fn row_of(
     rows: &Transaction<'_>,
     task: &str,
-    kind: Kind,
+    kind: MarkKind,
     phase: &str,
     number: i64,
     mark: Mark,
 ) -> rusqlite::Result<Option<Unjournalled>> {
     let iteration = || iteration::of_number(rows, task, phase, number);
     Ok(match kind {
-        Kind::Plan => plan::of_task(rows, task)?.and_then(|stored| {
+        MarkKind::Plan => plan::of_task(rows, task)?.and_then(|stored| {
             let plan = stored.parse().ok()?.plan;
             let edited = stored.edited;
             Some(Unjournalled::Plan { plan, edited, mark })
         }),
-        Kind::Spec => spec::of_task(rows, task)?.map(|spec| Unjournalled::Spec { spec, mark }),
-        Kind::Phase => {
+        MarkKind::Spec => spec::of_task(rows, task)?.map(|spec| Unjournalled::Spec { spec, mark }),
+        MarkKind::Phase => {
             execution::phase(rows, task, phase)?.map(|phase| Unjournalled::Phase { phase, mark })
         }
-        Kind::Opened => iteration()?.map(|iteration| Unjournalled::Opened { iteration, mark }),
-        Kind::Ended => iteration()?.map(|iteration| Unjournalled::Ended { iteration, mark }),
-        Kind::Forced => Some(Unjournalled::Forced {
+        MarkKind::Opened => iteration()?.map(|iteration| Unjournalled::Opened { iteration, mark }),
+        MarkKind::Ended => iteration()?.map(|iteration| Unjournalled::Ended { iteration, mark }),
+        MarkKind::Forced => Some(Unjournalled::Forced {
             forced: execution::over_budget(rows, task)?,
             mark,
         }),
-        Kind::Decision => {
+        MarkKind::Decision => {
             let sql = "SELECT phase, gate_type, attempt, approved, reason, decided_by, decided_at
                  FROM gate_decisions WHERE id = ?1 AND task_id = ?2";
             let mut question = rows.prepare_cached(sql)?;
@@ -184,7 +184,7 @@ fn row_of(
                 .optional()?
                 .map(|decision| Unjournalled::Decision { decision, mark })
         }
-        Kind::TestResults => test_results::of_task(rows, task)?
+        MarkKind::TestResults => test_results::of_task(rows, task)?
             .map(|results| Unjournalled::TestResults { results, mark }),
     })
 }

@@ -1,6 +1,6 @@
 //! Plans, as the text that they are written and edited in.
 
-use super::marks::{self, Kind};
+use super::marks::{self, MarkKind};
 use super::{change, execution};
 use crate::database::Database;
 use orange_core::work::execution::Execution;
@@ -56,5 +56,5 @@ fn write(rows: &Transaction<'_>, task: &str, plan: &Plan, edited: bool) -> rusql
     let sql = "INSERT INTO plans VALUES (?1, ?2, ?3)
          ON CONFLICT (task_id) DO UPDATE SET yaml = excluded.yaml, edited = excluded.edited";
     change(rows, sql, params![task, plan.to_yaml(), edited])?;
-    marks::mark(rows, task, Kind::Plan, "", 0)
+    marks::mark(rows, task, MarkKind::Plan, "", 0)
 }

@@ -1,6 +1,6 @@
 //! Specifications: one text for each task.
 
-use super::marks::{self, Kind};
+use super::marks::{self, MarkKind};
 use super::{change, execution, parsed};
 use crate::database::Database;
 use orange_core::Timestamp;
@@ -60,7 +60,7 @@ impl Database {
                          source = excluded.source, updated_at = excluded.updated_at";
                 let values = params![task, content, source.as_str(), at.to_string()];
                 change(rows, sql, values)?;
-                marks::mark(rows, task, Kind::Spec, "", 0)?;
+                marks::mark(rows, task, MarkKind::Spec, "", 0)?;
             }
             match execution {
                 Some(execution) => execution::store(rows, task, execution),

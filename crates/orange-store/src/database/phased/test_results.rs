@@ -1,6 +1,6 @@
 //! Test results of tasks: what the newest import came to, a row for each task. The report itself is a file.
 
-use super::marks::{self, Kind};
+use super::marks::{self, MarkKind};
 use super::{change, from_json, parsed, to_json, unreadable};
 use crate::database::Database;
 use orange_core::Timestamp;
@@ -48,7 +48,7 @@ impl Database {
                 results.problem,
             ];
             change(rows, sql, values)?;
-            marks::mark(rows, task, Kind::TestResults, "", 0)
+            marks::mark(rows, task, MarkKind::TestResults, "", 0)
         })
     }
 

@@ -6,8 +6,8 @@ use orange_core::task::Weight;
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
 use orange_core::work::execution::{
-    CriterionResult, Execution, Iteration, IterationKind, Outcome, PhaseState, PhaseStatus,
-    RetryContext, Rewinding,
+    CriterionResult, Execution, Iteration, IterationKind, IterationOutcome, PhaseState,
+    PhaseStatus, RetryContext, Rewinding,
 };
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::work::plan::Plan;
@@ -62,7 +62,7 @@ fn cost(cost: f64) -> Usage {
     }
 }
 
-fn ended(number: u32, outcome: Outcome, usage: Usage) -> Iteration {
+fn ended(number: u32, outcome: IterationOutcome, usage: Usage) -> Iteration {
     Iteration {
         outcome: Some(outcome),
         ended_at: Some(at(100)),
@@ -132,7 +132,7 @@ fn what_was_stored_is_read() {
         error: Some("late".into()),
         advanced: true,
         transcript: Some("01-implement-001.md".into()),
-        ..ended(1, Outcome::Continue, cost(0.25))
+        ..ended(1, IterationOutcome::Continue, cost(0.25))
     };
     let phase = PhaseState {
         status: PhaseStatus::Running,
@@ -184,7 +184,7 @@ fn what_was_stored_is_read() {
 fn an_iteration_is_opened_once_and_by_whoever_has_the_task() {
     let (home, mut database) = home();
     assert!(open(&mut database, 1));
-    let spent = ended(1, Outcome::Completed, cost(0.5));
+    let spent = ended(1, IterationOutcome::Completed, cost(0.5));
     assert!(database.spend(TASK, &spent).unwrap());
     assert!(!open(&mut database, 1), "it was there");
     assert_eq!(stored(&mut database).iterations, [spent]);
@@ -218,7 +218,7 @@ fn the_costs_of_one_task_are_found_without_those_of_others() {
         iterations: iterations.to_vec(),
         ..Execution::default()
     };
-    let turn = |number, usd| ended(number, Outcome::Completed, cost(usd));
+    let turn = |number, usd| ended(number, IterationOutcome::Completed, cost(usd));
     let own = of(&[turn(1, 0.5), turn(2, 0.25)]);
     database.store_execution(TASK, &own).unwrap();
     database
@@ -245,11 +245,11 @@ fn what_a_turn_came_to_is_not_taken_back_by_who_read_before() {
     let (_home, mut database) = home();
     assert!(open(&mut database, 1));
     let stale = stored(&mut database);
-    let spent = ended(1, Outcome::Completed, cost(0.5));
+    let spent = ended(1, IterationOutcome::Completed, cost(0.5));
     assert!(database.spend(TASK, &spent).unwrap());
     assert!(
         !database
-            .spend(TASK, &ended(1, Outcome::Failed, cost(9.0)))
+            .spend(TASK, &ended(1, IterationOutcome::Failed, cost(9.0)))
             .unwrap()
     );
     // Somebody takes it for open, somebody else for abandoned.
@@ -266,7 +266,7 @@ fn what_a_turn_came_to_is_not_taken_back_by_who_read_before() {
     };
     database.checked(TASK, &checked).unwrap();
     let advanced = Iteration {
-        outcome: Some(Outcome::Continue),
+        outcome: Some(IterationOutcome::Continue),
         advanced: true,
         ..checked
     };
@@ -282,11 +282,11 @@ fn a_turn_whose_work_cannot_be_committed_is_done_again() {
     assert!(open(&mut database, 1));
     // While it is open nobody knows what it will leave.
     database.not_committed(TASK, "no disk").unwrap();
-    let spent = ended(1, Outcome::Completed, cost(0.5));
+    let spent = ended(1, IterationOutcome::Completed, cost(0.5));
     assert!(database.spend(TASK, &spent).unwrap());
     database.not_committed(TASK, "no disk").unwrap();
     let failed = Iteration {
-        outcome: Some(Outcome::Failed),
+        outcome: Some(IterationOutcome::Failed),
         error: Some("no disk".into()),
         ..spent
     };
@@ -295,7 +295,7 @@ fn a_turn_whose_work_cannot_be_committed_is_done_again() {
     assert!(open(&mut database, 2));
     let committed = Iteration {
         head: Some("abc".into()),
-        ..ended(2, Outcome::Completed, cost(0.5))
+        ..ended(2, IterationOutcome::Completed, cost(0.5))
     };
     assert!(database.spend(TASK, &committed).unwrap());
     database.not_committed(TASK, "no disk").unwrap();
@@ -310,16 +310,19 @@ fn the_cost_of_a_turn_that_was_taken_for_interrupted_is_kept() {
     orphaned.orphaned(at(50));
     database.store_execution(TASK, &orphaned).unwrap();
     journal_all(&mut database);
-    let late = ended(1, Outcome::Completed, cost(0.5));
+    let late = ended(1, IterationOutcome::Completed, cost(0.5));
     assert!(!database.spend(TASK, &late).unwrap());
     let found = stored(&mut database);
     assert_eq!(found.usage(), cost(0.5));
-    assert_eq!(found.iterations[0].outcome, Some(Outcome::Interrupted));
+    assert_eq!(
+        found.iterations[0].outcome,
+        Some(IterationOutcome::Interrupted)
+    );
     assert!(found.iterations[0].answer.is_none() && found.iterations[0].advanced);
     assert_eq!(marked(&mut database), ["ended 1"]);
     // One that nobody has opened is not lost either.
     database
-        .spend(TASK, &ended(7, Outcome::Failed, cost(1.0)))
+        .spend(TASK, &ended(7, IterationOutcome::Failed, cost(1.0)))
         .unwrap();
     assert_eq!(stored(&mut database).usage().cost, Some(1.5));
 }
@@ -334,7 +337,7 @@ fn every_change_is_marked_until_the_journal_tells_of_it() {
     assert_eq!(marked(&mut database), expected, "test has not begun");
     let before = database.unjournalled(TASK).unwrap();
     database
-        .spend(TASK, &ended(1, Outcome::Completed, cost(0.5)))
+        .spend(TASK, &ended(1, IterationOutcome::Completed, cost(0.5)))
         .unwrap();
     let mut execution = stored(&mut database);
     execution.phases[0].status = PhaseStatus::Completed;
@@ -397,7 +400,7 @@ fn a_change_that_fails_leaves_nothing_behind() {
     let trigger =
         "CREATE TRIGGER full BEFORE INSERT ON phases BEGIN SELECT RAISE(ABORT, 'disk full'); END";
     database.connection.execute_batch(trigger).unwrap();
-    let advanced = ended(1, Outcome::Completed, cost(0.5));
+    let advanced = ended(1, IterationOutcome::Completed, cost(0.5));
     let error = database.advanced(TASK, &advanced, &before).unwrap_err();
     assert!(error.message.contains("disk full"), "{error}");
     let decision = GateDecision {
@@ -538,7 +541,7 @@ proptest! {
                 }
                 Act::Spend(number, cents) => {
                     let usage = cost(f64::from(cents));
-                    database.spend(TASK, &ended(number, Outcome::Completed, usage)).unwrap();
+                    database.spend(TASK, &ended(number, IterationOutcome::Completed, usage)).unwrap();
                     spent.entry(number).or_insert(usage);
                     numbers.insert(number);
                 }

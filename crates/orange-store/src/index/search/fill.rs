@@ -3,7 +3,7 @@
 
 use super::Index;
 use crate::database::SpecTexts;
-use crate::index::line::Line;
+use crate::index::line::PackedLine;
 use crate::index::refresh::{self, each_line, is_settled, open_folder};
 use crate::index::{Stamp, answers};
 use crate::locks::{self, Rank};
@@ -135,7 +135,7 @@ fn in_words(files: [Option<Stamp>; 3]) -> String {
 
 impl Document {
     /// As far as the index knows it.
-    fn of(line: &Line<'_>) -> Document {
+    fn of(line: &PackedLine<'_>) -> Document {
         let key = line.key.map(|key| key.to_string()).unwrap_or_default();
         Document {
             folder: line.folder.to_owned(),

@@ -6,7 +6,7 @@ fn paste(app: &mut App, text: &str) {
     app.update(Input::Paste(text.to_owned()), Instant::now());
 }
 
-fn ended(app: &mut App, folder: &str, what: &'static str, outcome: Outcome) {
+fn ended(app: &mut App, folder: &str, what: &'static str, outcome: VerbOutcome) {
     let done = Input::Done {
         folder: folder.to_owned(),
         what,
@@ -15,15 +15,15 @@ fn ended(app: &mut App, folder: &str, what: &'static str, outcome: Outcome) {
     app.update(done, Instant::now());
 }
 
-fn said(text: &str) -> Outcome {
-    Outcome::Said {
+fn said(text: &str) -> VerbOutcome {
+    VerbOutcome::Said {
         text: text.into(),
         undo: None,
     }
 }
 
-fn failed(text: &str) -> Outcome {
-    Outcome::Failed {
+fn failed(text: &str) -> VerbOutcome {
+    VerbOutcome::Failed {
         text: text.into(),
         hint: None,
     }
@@ -83,7 +83,7 @@ fn each_new_task_has_a_form_of_its_own() {
     press(&mut app, "c");
     assert_eq!(written(&app), "Export orders");
     press(&mut app, "\u{1b}");
-    let created = Outcome::Created {
+    let created = VerbOutcome::Created {
         folder: "shop/9".to_owned(),
         text: "created TASK-009".into(),
     };
@@ -96,7 +96,7 @@ fn each_new_task_has_a_form_of_its_own() {
 fn a_task_that_is_created_anew_takes_no_form_away() {
     let mut app = app((80, 24), false, shop());
     press(&mut app, "cHalf a summary\u{1b}");
-    let created = Outcome::Created {
+    let created = VerbOutcome::Created {
         folder: "shop/9".to_owned(),
         text: "created TASK-009".into(),
     };
@@ -113,7 +113,7 @@ fn whoever_does_not_say_what_agents_may_do_keeps_the_form() {
     let Some(Effect::Run { verb, .. }) = effects.into_iter().next() else {
         panic!("nothing runs");
     };
-    let asks = Outcome::ChooseMode {
+    let asks = VerbOutcome::ChooseMode {
         project: "shop".to_owned(),
         verb: Box::new(verb),
     };
@@ -126,7 +126,7 @@ fn whoever_does_not_say_what_agents_may_do_keeps_the_form() {
 #[test]
 fn an_undo_that_failed_can_be_tried_again() {
     let mut app = app((80, 24), false, shop());
-    let deleted = Outcome::Said {
+    let deleted = VerbOutcome::Said {
         text: "deleted".into(),
         undo: Some(Undo::Restore("id".to_owned())),
     };

@@ -38,7 +38,7 @@ fn marked_tasks_are_cancelled_after_one_question_and_the_refused_stay_marked() {
     assert_eq!(folders, ["shop/1", "shop/2", "shop/4"]);
     // Nothing else is done with them meanwhile.
     assert_eq!(app.busy.len(), 4);
-    let outcome = Outcome::Many {
+    let outcome = VerbOutcome::Many {
         text: "2 cancelled, 1 refused: no".into(),
         done: vec!["shop/1".to_owned(), "shop/2".to_owned()],
         is_whole: false,
@@ -97,7 +97,9 @@ fn only_merges_without_a_concern_are_offered_together() {
     let planned = |numbers: &[u32]| Input::Done {
         folder: MARKED.to_owned(),
         what: "merge",
-        outcome: Box::new(Outcome::Plans(numbers.iter().map(|n| plan(*n)).collect())),
+        outcome: Box::new(VerbOutcome::Plans(
+            numbers.iter().map(|n| plan(*n)).collect(),
+        )),
     };
     app.update(planned(&[3]), Instant::now());
     assert!(app.overlay.is_none() && app.message.as_ref().unwrap().is_error);

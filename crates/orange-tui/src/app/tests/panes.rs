@@ -2,7 +2,7 @@
 
 use super::*;
 use orange_core::history::EventType;
-use orange_core::timeline::Weight;
+use orange_core::timeline::EventWeight;
 use orange_core::usage::Usage;
 use orange_engine::index::DiffStat;
 use orange_engine::views::detail::TimelineEntry;
@@ -111,14 +111,14 @@ fn at_a_question(size: (u16, u16), ascii: bool) -> App {
     if let Some(focus) = &mut app.focus {
         focus.body = "## Context\n\nOne file of variables.\n\n## Plan\n\nAPPROACH: one rule after the other, and a line that is so long that it does not fit into eighty columns\n".to_owned();
         focus.timeline = vec![
-            entry(20, "you", "created the task", Weight::Story),
-            entry(25, "engine", "took a slot: shop--2", Weight::Detail),
-            entry(30, "worker", "moved planning → working", Weight::Story),
+            entry(20, "you", "created the task", EventWeight::Story),
+            entry(25, "engine", "took a slot: shop--2", EventWeight::Detail),
+            entry(30, "worker", "moved planning → working", EventWeight::Story),
             entry(
                 40,
                 "engine",
                 "needs attention: its worker asks permission",
-                Weight::Trouble,
+                EventWeight::Trouble,
             ),
         ];
     }

@@ -2,7 +2,7 @@
 
 use super::panes::snapshot;
 use super::*;
-use crate::verbs::Gate;
+use crate::verbs::PhaseAtGate;
 use orange_core::task::Weight;
 use orange_core::usage::Usage;
 use orange_core::work::execution::{CriterionResult, PhaseStatus};
@@ -182,7 +182,7 @@ fn the_phases_of_a_task() {
 
 #[test]
 fn a_phase_is_approved_after_a_yes_and_rejected_with_words() {
-    let gate = Gate {
+    let gate = PhaseAtGate {
         phase: "review".to_owned(),
         attempt: 1,
     };
@@ -275,7 +275,7 @@ fn a_transcript_is_read_from_its_end() {
     assert!(
         matches!(&effects[..], [Effect::Run { verb: Verb::Transcript(phase), .. }] if phase == "review")
     );
-    let outcome = Outcome::Text {
+    let outcome = VerbOutcome::Text {
         title: "TASK-012 03-review-001.md".to_owned(),
         lines: (1..=100).map(|number| format!("line {number}")).collect(),
     };

@@ -6,7 +6,7 @@ use crate::draw;
 use insta::assert_snapshot;
 use orange_core::Timestamp;
 use orange_core::history::EventType;
-use orange_core::timeline::Weight;
+use orange_core::timeline::EventWeight;
 use orange_core::workflow::Role;
 use orange_engine::views::{AgentView, TimelineEntry};
 use ratatui::Terminal;
@@ -32,7 +32,7 @@ fn opened(
     app
 }
 
-fn entry(minute: i64, who: &str, words: &str, weight: Weight) -> TimelineEntry {
+fn entry(minute: i64, who: &str, words: &str, weight: EventWeight) -> TimelineEntry {
     TimelineEntry {
         at: Timestamp::from_second(1_800_000_000 + minute * 60).unwrap(),
         kind: EventType::StatusChanged,
@@ -47,9 +47,9 @@ fn a_timeline_wraps_its_words() {
     let long = "message: please use the blue button, and not the green one, because the green one is for buying things";
     let app = opened((80, 16), "1", |focus| {
         focus.timeline = vec![
-            entry(0, "engine", "pending → planning", Weight::Story),
-            entry(1, "you", long, Weight::Story),
-            entry(2, "worker", &"word ".repeat(1000), Weight::Trouble),
+            entry(0, "engine", "pending → planning", EventWeight::Story),
+            entry(1, "you", long, EventWeight::Story),
+            entry(2, "worker", &"word ".repeat(1000), EventWeight::Trouble),
         ];
     });
     let shown = shown(&app);

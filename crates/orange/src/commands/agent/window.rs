@@ -4,7 +4,7 @@
 use crate::ui::{clean, clean_block, time_of_day};
 use orange_core::naming::cut_at;
 use orange_core::work::execution::{CriterionResult, Iteration, IterationKind};
-use orange_engine::phases::{Progress, Said};
+use orange_engine::phases::{AgentOutput, Progress};
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,18 +20,18 @@ const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The window that this process runs in.
 pub(super) struct Window {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWindow>,
 }
 
 #[derive(Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct SharedWindow {
+    waiting: Mutex<WaitingText>,
     changed: Condvar,
 }
 
 /// What is to be written.
 #[derive(Default)]
-struct Waiting {
+struct WaitingText {
     text: String,
     /// Something is being written.
     is_writing: bool,
@@ -46,7 +46,7 @@ impl Window {
     }
 
     fn on(mut terminal: impl Write + Send + 'static) -> Window {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(SharedWindow::default());
         let waiting = Arc::clone(&shared);
         let writer = std::thread::Builder::new();
         // Without it nothing is shown, and the work goes on.
@@ -59,7 +59,8 @@ impl Window {
         waiting.add(progress);
         self.shared.changed.notify_all();
         if matches!(progress, Progress::Ends(_)) {
-            let is_left = |waiting: &mut Waiting| waiting.is_writing || !waiting.text.is_empty();
+            let is_left =
+                |waiting: &mut WaitingText| waiting.is_writing || !waiting.text.is_empty();
             drop(
                 self.shared
                     .changed
@@ -69,8 +70,8 @@ impl Window {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl SharedWindow {
+    fn lock(&self) -> MutexGuard<'_, WaitingText> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,7 +79,7 @@ impl Shared {
     fn write_all(&self, terminal: &mut impl Write) {
         loop {
             let waiting = self.lock();
-            let waits = |waiting: &mut Waiting| waiting.text.is_empty();
+            let waits = |waiting: &mut WaitingText| waiting.text.is_empty();
             let waiting = self.changed.wait_while(waiting, waits);
             let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
             let text = std::mem::take(&mut waiting.text);
@@ -92,7 +93,7 @@ impl Shared {
     }
 }
 
-impl Waiting {
+impl WaitingText {
     fn add(&mut self, progress: Progress<'_>) {
         match progress {
             Progress::Began(iteration) => self.line(&format!("\n{}", heading(iteration))),
@@ -112,18 +113,20 @@ impl Waiting {
         }
     }
 
-    fn said(&mut self, said: Said<'_>) {
+    fn said(&mut self, said: AgentOutput<'_>) {
         match said {
-            Said::Text(text) => {
+            AgentOutput::Text(text) => {
                 let shown = cut_at(text, LONGEST_TEXT);
                 self.line(&clean_block(shown));
                 if shown.len() < text.len() {
                     self.own("the rest of this text is in the transcript");
                 }
             }
-            Said::Tool { name, on } => self.line(&format!("> {}", clean(&format!("{name}: {on}")))),
-            Said::Other(text) => self.piece(&clean_block(text)),
-            Said::Used { .. } => {}
+            AgentOutput::Tool { name, on } => {
+                self.line(&format!("> {}", clean(&format!("{name}: {on}"))))
+            }
+            AgentOutput::Other(text) => self.piece(&clean_block(text)),
+            AgentOutput::Used { .. } => {}
         }
     }
 
@@ -191,14 +194,14 @@ mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     fn said(text: &str) -> Progress<'_> {
-        Progress::Said(Said::Text(text))
+        Progress::Said(AgentOutput::Text(text))
     }
 
     #[test]
     fn nothing_that_is_said_acts_on_the_terminal_and_lines_stay_apart() {
-        let mut waiting = Waiting::default();
-        waiting.add(Progress::Said(Said::Other("half a li\u{1b}[2J")));
-        waiting.add(Progress::Said(Said::Tool {
+        let mut waiting = WaitingText::default();
+        waiting.add(Progress::Said(AgentOutput::Other("half a li\u{1b}[2J")));
+        waiting.add(Progress::Said(AgentOutput::Tool {
             name: "Bash",
             on: "make\u{7} test",
         }));
@@ -212,7 +215,7 @@ mod tests {
 
     #[test]
     fn of_a_long_text_the_beginning_is_shown() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingText::default();
         waiting.add(said(&"é".repeat(LONGEST_TEXT)));
         assert!(waiting.text.len() < LONGEST_TEXT + 100);
         assert!(

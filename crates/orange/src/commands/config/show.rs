@@ -6,7 +6,7 @@ use crate::ui::{Cell, Column, Extent, Palette, Style, Table, clean, clean_block,
 use orange_core::config::ConfigError;
 use orange_core::yaml::to_yaml_inline;
 use orange_core::{Action, text};
-use orange_engine::views::{SettingsView, Source, settings};
+use orange_engine::views::{SettingsView, ValueSource, settings};
 use orange_engine::{Result, err};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ pub(super) fn run(session: &Session, project: Option<&str>, section: Option<&str
     Err(err!(Failed, "{message}").hint(text!("{} opens it", Action::edit_settings())))
 }
 
-struct Row {
+struct SettingRow {
     key: String,
     value: String,
     sources: Vec<String>,
@@ -57,25 +57,25 @@ struct Row {
 }
 
 /// Every setting; what means nothing is below the rest.
-fn rows(view: &SettingsView) -> Vec<Row> {
+fn rows(view: &SettingsView) -> Vec<SettingRow> {
     let settings = view.settings.iter().map(|one| {
         let style = match one.sources.as_slice() {
             _ if one.mistake.is_some() => Style::Red,
-            [Source::Default] => Style::Dim,
+            [ValueSource::Default] => Style::Dim,
             _ => Style::Bold,
         };
         let sign = if one.mistake.is_some() { "✗ " } else { "" };
-        Row {
+        SettingRow {
             key: one.key.clone(),
             value: match &one.chosen {
                 Some(chosen) => format!("not set: first installed ({chosen})"),
                 None => format!("{sign}{}", spoken(&one.value)),
             },
-            sources: one.sources.iter().map(Source::to_string).collect(),
+            sources: one.sources.iter().map(ValueSource::to_string).collect(),
             style,
         }
     });
-    let unknown = view.unknown.iter().map(|one| Row {
+    let unknown = view.unknown.iter().map(|one| SettingRow {
         key: one.key.clone(),
         value: format!("✗ {}", spoken(&one.value)),
         sources: vec![one.source.to_string()],
@@ -84,7 +84,7 @@ fn rows(view: &SettingsView) -> Vec<Row> {
     settings.chain(unknown).collect()
 }
 
-fn as_text(rows: &[Row], extent: Extent, palette: Palette) -> String {
+fn as_text(rows: &[SettingRow], extent: Extent, palette: Palette) -> String {
     if let Extent::Columns(room) = extent
         && !fits(rows, room)
     {
@@ -104,8 +104,8 @@ fn as_text(rows: &[Row], extent: Extent, palette: Palette) -> String {
 }
 
 /// Whether a table would cut nothing.
-fn fits(rows: &[Row], room: usize) -> bool {
-    let widest = |width: fn(&Row) -> usize| rows.iter().map(width).max().unwrap_or_default();
+fn fits(rows: &[SettingRow], room: usize) -> bool {
+    let widest = |width: fn(&SettingRow) -> usize| rows.iter().map(width).max().unwrap_or_default();
     let key = widest(|row| row.key.chars().count());
     let value = widest(|row| row.value.chars().count());
     let from = widest(|row| row.sources.join(", ").chars().count());
@@ -113,12 +113,12 @@ fn fits(rows: &[Row], room: usize) -> bool {
 }
 
 /// Where there is no room for a third column: values go on below themselves, and where they come from stands there too.
-fn narrow(rows: &[Row], extent: Extent, palette: Palette) -> String {
+fn narrow(rows: &[SettingRow], extent: Extent, palette: Palette) -> String {
     let widest = rows.iter().map(|row| row.key.chars().count()).max();
     let indent = widest.unwrap_or_default() + 2;
     let mut text = String::new();
     for row in rows {
-        let is_default = row.sources == [Source::Default.to_string()];
+        let is_default = row.sources == [ValueSource::Default.to_string()];
         let value = clean(&row.value);
         let value = if is_default {
             format!("{value} (default)")
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_cuts_nothing_and_a_pipe_has_one_line_each() {
-        let row = |key: &str, value: &str, from: &str, style| Row {
+        let row = |key: &str, value: &str, from: &str, style| SettingRow {
             key: key.to_owned(),
             value: value.to_owned(),
             sources: vec![from.to_owned()],

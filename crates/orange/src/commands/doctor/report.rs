@@ -6,16 +6,16 @@ use orange_core::naming::counted;
 use orange_core::{SignedDuration, Timestamp};
 use orange_engine::harness::probe::Login;
 use orange_engine::views::doctor::{
-    self, DiskUse, Finding, Group, HarnessFound, Kept, Report, Tone,
+    self, CheckGroup, DiskUse, DoctorFinding, DoctorReport, HarnessFound, KeptFiles, RemarkTone,
 };
 use std::fmt::Write;
 
 const WIDTH: usize = 11;
 
-pub(super) fn as_text(report: &Report, repair: bool) -> String {
+pub(super) fn as_text(report: &DoctorReport, repair: bool) -> String {
     let palette = Palette::stdout();
     let mut text = String::new();
-    for group in Group::ALL {
+    for group in CheckGroup::ALL {
         let mut lines = Vec::new();
         let findings = report.findings.iter().filter(|one| one.group == *group);
         for finding in findings {
@@ -33,7 +33,7 @@ pub(super) fn as_text(report: &Report, repair: bool) -> String {
 }
 
 /// What is left is the error's to say.
-fn verdict(report: &Report, repair: bool) -> String {
+fn verdict(report: &DoctorReport, repair: bool) -> String {
     let checked = match (report.tasks, report.projects) {
         (0, 0) => "nothing to check yet but this machine".to_owned(),
         (tasks, 0) => format!("checked {}", counted(tasks, "task")),
@@ -58,7 +58,7 @@ fn verdict(report: &Report, repair: bool) -> String {
     }
 }
 
-fn of_finding(finding: &Finding, repair: bool, palette: Palette) -> Vec<String> {
+fn of_finding(finding: &DoctorFinding, repair: bool, palette: Palette) -> Vec<String> {
     let what = format!(
         "{}: {}",
         clean_block(&finding.subject),
@@ -91,15 +91,15 @@ fn note(text: &str) -> String {
     format!("{} {text}", Palette::stdout().paint(Style::Yellow, "!"))
 }
 
-fn remarks(report: &Report, group: Group) -> Vec<String> {
+fn remarks(report: &DoctorReport, group: CheckGroup) -> Vec<String> {
     let mut lines = Vec::new();
-    if let (Group::Home, Some(found)) = (group, &report.file_system) {
+    if let (CheckGroup::Home, Some(found)) = (group, &report.file_system) {
         let free = size(found.free_bytes);
         let text = format!("{} on {}, {free} free", found.path.display(), found.kind);
         lines.push(fine(&clean_block(&text)));
     }
     let all = report.remarks.iter().filter(|one| one.group == group);
-    let (good, other): (Vec<_>, Vec<_>) = all.partition(|one| one.tone == Tone::Fine);
+    let (good, other): (Vec<_>, Vec<_>) = all.partition(|one| one.tone == RemarkTone::Fine);
     for remark in good.into_iter().chain(other) {
         let time = remark
             .time
@@ -110,19 +110,19 @@ fn remarks(report: &Report, group: Group) -> Vec<String> {
             time.unwrap_or_default()
         );
         lines.push(match remark.tone {
-            Tone::Fine => fine(&text),
-            Tone::Note => note(&text),
-            Tone::Aside => format!("  {text}"),
+            RemarkTone::Fine => fine(&text),
+            RemarkTone::Note => note(&text),
+            RemarkTone::Aside => format!("  {text}"),
         });
     }
     match group {
-        Group::Machine => {
+        CheckGroup::Machine => {
             if let Some((columns, rows)) = terminal_size() {
                 lines.push(terminal(columns, rows));
             }
             lines.extend(harnesses(report));
         }
-        Group::Disk => lines.extend(report.disk.iter().map(|disk| fine(&disk_use(disk)))),
+        CheckGroup::Disk => lines.extend(report.disk.iter().map(|disk| fine(&disk_use(disk)))),
         _ => {}
     }
     lines
@@ -141,7 +141,7 @@ fn terminal(columns: u16, rows: u16) -> String {
 }
 
 /// The agent CLIs that are there, a line each, and in one line those that are not.
-fn harnesses(report: &Report) -> Vec<String> {
+fn harnesses(report: &DoctorReport) -> Vec<String> {
     let all = report.harnesses.iter();
     let (here, missing): (Vec<_>, Vec<_>) = all.partition(|found| found.path.is_some());
     let mut lines = Vec::new();
@@ -223,7 +223,7 @@ fn disk_use(disk: &DiskUse) -> String {
 /// What is younger than this is not old enough to be spoken of.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-fn kept_in_words(noun: &str, kept: &Kept) -> Option<String> {
+fn kept_in_words(noun: &str, kept: &KeptFiles) -> Option<String> {
     let noun = match (noun, kept.count) {
         ("file of checks", count) if count != 1 => format!("{count} files of checks"),
         (noun, count) => counted(count, noun),

@@ -1,6 +1,6 @@
 //! A line of the log as it is shown: on a terminal short, elsewhere with all that stands in it.
 
-use crate::log::record::{Line, Record};
+use crate::log::record::{LogLine, LogRecord};
 use crate::ui::{Extent, Palette, Style, clean, local, wrapped_under};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-pub(super) fn to_json(line: &Line) -> Value {
+pub(super) fn to_json(line: &LogLine) -> Value {
     let whole = line
         .record
         .as_ref()
@@ -17,7 +17,7 @@ pub(super) fn to_json(line: &Line) -> Value {
     whole.unwrap_or_else(|| json!({"line": line.raw}))
 }
 
-pub(super) struct Layout {
+pub(super) struct LogLayout {
     extent: Extent,
     palette: Palette,
     zone: TimeZone,
@@ -28,13 +28,13 @@ pub(super) struct Layout {
     keys: HashMap<String, String>,
 }
 
-impl Layout {
+impl LogLayout {
     /// Fit for these lines; those that come later are from today.
-    pub(super) fn of<'l>(lines: impl Iterator<Item = &'l Line>) -> Layout {
+    pub(super) fn of<'l>(lines: impl Iterator<Item = &'l LogLine>) -> LogLayout {
         const TIME: usize = 8;
         const KEY: usize = 8;
         let zone = TimeZone::system();
-        let mut layout = Layout {
+        let mut layout = LogLayout {
             extent: Extent::stdout(),
             palette: Palette::stdout(),
             today: Timestamp::now().to_zoned(zone.clone()).date(),
@@ -64,7 +64,7 @@ impl Layout {
         }
     }
 
-    pub(super) fn line(&self, line: &Line) -> String {
+    pub(super) fn line(&self, line: &LogLine) -> String {
         let Some(record) = &line.record else {
             let text = format!("{}\n", self.palette.paint(Style::Dim, &line.raw));
             return wrapped_under(&text, 2, self.extent).into_owned();
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    fn short(&self, record: &Record) -> String {
+    fn short(&self, record: &LogRecord) -> String {
         let palette = self.palette;
         let (when_width, key_width) = (self.when, self.key);
         let (when, key) = (self.time(record), self.key(record));
@@ -105,7 +105,7 @@ impl Layout {
         wrapped_under(&text, hang, self.extent).into_owned()
     }
 
-    fn whole(&self, record: &Record) -> String {
+    fn whole(&self, record: &LogRecord) -> String {
         let palette = self.palette;
         let when = local(record.time, "%Y-%m-%d %H:%M:%S");
         // The key says which task in fewer letters.
@@ -125,7 +125,7 @@ impl Layout {
     }
 
     /// The key of the task it is about; where nothing tells, the beginning of its id.
-    fn key<'r>(&'r self, record: &'r Record) -> &'r str {
+    fn key<'r>(&'r self, record: &'r LogRecord) -> &'r str {
         let known = |id: &'r str| match self.keys.get(id) {
             Some(key) => key,
             None => id.get(..8).unwrap_or(id),
@@ -135,7 +135,7 @@ impl Layout {
     }
 
     /// `14:05:09`, or with the day unless it is today's.
-    fn time(&self, record: &Record) -> String {
+    fn time(&self, record: &LogRecord) -> String {
         let here = record.time.to_zoned(self.zone.clone());
         let form = match here.date() {
             day if day == self.today => "%H:%M:%S",
@@ -146,11 +146,11 @@ impl Layout {
     }
 }
 
-fn text<'r>(record: &'r Record, name: &str) -> Option<&'r str> {
+fn text<'r>(record: &'r LogRecord, name: &str) -> Option<&'r str> {
     record.fields.get(name).and_then(Value::as_str)
 }
 
-fn style(record: &Record) -> Style {
+fn style(record: &LogRecord) -> Style {
     match record.level.as_str() {
         "error" => Style::Red,
         "warn" => Style::Yellow,
@@ -159,7 +159,7 @@ fn style(record: &Record) -> Style {
     }
 }
 
-fn fields(record: &Record, palette: Palette, left_out: &[&str]) -> String {
+fn fields(record: &LogRecord, palette: Palette, left_out: &[&str]) -> String {
     let mut text = String::new();
     for (name, value) in &record.fields {
         if left_out.contains(&name.as_str()) {

@@ -7,6 +7,7 @@ use crate::session::Session;
 use crate::ui::clean_block;
 use clap::Args;
 use orange_core::naming::counted;
+use orange_engine::harness::project_files::ProjectFile;
 use orange_engine::verbs::trust;
 use orange_engine::views::{RevokedTrust, TrustView};
 use orange_engine::workspaces::consents::{self, Offer, OfferedFiles};

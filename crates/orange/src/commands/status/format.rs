@@ -7,12 +7,12 @@ use serde_json::Value;
 
 /// A format that is understood.
 #[derive(Debug)]
-pub(super) struct Format {
-    parts: Vec<Part>,
+pub(super) struct StatusFormat {
+    parts: Vec<FormatPart>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum FormatPart {
     Text(String),
     Number(String),
     Line,
@@ -26,8 +26,8 @@ fn names() -> impl Iterator<Item = String> {
     others.chain(kinds().map(|(name, _)| name))
 }
 
-impl Format {
-    pub(super) fn parse(text: &str) -> Result<Format> {
+impl StatusFormat {
+    pub(super) fn parse(text: &str) -> Result<StatusFormat> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
@@ -44,13 +44,13 @@ impl Format {
                 return Err(err!(Usage, "--format has a {brace} without its other half")
                     .hint(format!("write {brace}{brace} for the brace itself")));
             };
-            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(FormatPart::Text(std::mem::take(&mut plain)));
             parts.push(placeholder(&after[..end])?);
             rest = &after[end + 1..];
         }
         plain.push_str(rest);
-        parts.push(Part::Text(plain));
-        Ok(Format { parts })
+        parts.push(FormatPart::Text(plain));
+        Ok(StatusFormat { parts })
     }
 
     /// Empty if there is nothing to tell: numbers were asked for, and all are 0.
@@ -59,12 +59,12 @@ impl Format {
         let (mut asked, mut told) = (false, false);
         for part in &self.parts {
             match part {
-                Part::Text(text) => line.push_str(text),
-                Part::Line => {
+                FormatPart::Text(text) => line.push_str(text),
+                FormatPart::Line => {
                     (asked, told) = (true, told || !numbers.line.is_empty());
                     line.push_str(&numbers.line);
                 }
-                Part::Number(name) => {
+                FormatPart::Number(name) => {
                     let number = numbers.named.get(name).and_then(Value::as_u64).unwrap_or(0);
                     (asked, told) = (true, told || number > 0);
                     line.push_str(&number.to_string());
@@ -75,12 +75,12 @@ impl Format {
     }
 }
 
-fn placeholder(name: &str) -> Result<Part> {
+fn placeholder(name: &str) -> Result<FormatPart> {
     if name == "line" {
-        return Ok(Part::Line);
+        return Ok(FormatPart::Line);
     }
     if names().any(|known| known == name) {
-        return Ok(Part::Number(name.to_owned()));
+        return Ok(FormatPart::Number(name.to_owned()));
     }
     let names: Vec<String> = names().collect();
     let meant = match nearest(name, names.iter().map(String::as_str)) {
@@ -108,7 +108,7 @@ mod tests {
             ]),
             line: "some".into(),
         };
-        Format::parse(text).unwrap().filled(&numbers)
+        StatusFormat::parse(text).unwrap().filled(&numbers)
     }
 
     #[test]
@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn what_means_nothing_is_named() {
-        let hint = |text: &str| spelled(&Format::parse(text).unwrap_err().hint.unwrap());
+        let hint = |text: &str| spelled(&StatusFormat::parse(text).unwrap_err().hint.unwrap());
         assert!(hint("{workin}").starts_with("did you mean {working}?"));
         assert!(hint("{needs-me}").contains("{needs_me}"));
         for text in ["{", "}", "{working", "a } b", "{}", "{{}"] {
-            assert!(Format::parse(text).is_err(), "{text}");
+            assert!(StatusFormat::parse(text).is_err(), "{text}");
         }
     }
 }

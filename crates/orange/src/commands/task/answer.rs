@@ -16,7 +16,7 @@ use orange_core::allow_rule::Scope;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_core::{Action, text};
-use orange_engine::runs::Answer;
+use orange_engine::runs::QuestionAnswer;
 use orange_engine::verbs::answer::Always;
 use orange_engine::verbs::answer_clarification::answer_clarification;
 use orange_engine::views::questions::{is_help_wanted, open_questions, questions_in_file};
@@ -126,7 +126,12 @@ fn asks_person(session: &Session) -> bool {
     question::asks(session, false) && session.people_only("answer questions").is_ok()
 }
 
-fn give(session: &Session, task: &Task, asked: &OpenQuestion, answer: &Answer) -> Result<()> {
+fn give(
+    session: &Session,
+    task: &Task,
+    asked: &OpenQuestion,
+    answer: &QuestionAnswer,
+) -> Result<()> {
     verbs::answer::answer(&session.call, task, asked, answer, TIMEOUT)?;
     let message = format!(
         "{}: {} ({})",
@@ -270,10 +275,10 @@ fn chosen<'q>(
     }
 }
 
-fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer> {
+fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<QuestionAnswer> {
     let label = task.label();
     let wanted = &asked.question.asked;
-    let plain = |allow: bool| Answer {
+    let plain = |allow: bool| QuestionAnswer {
         allow,
         message: args.message.clone().unwrap_or_default(),
         answers: Vec::new(),
@@ -312,7 +317,7 @@ fn answer(task: &Task, asked: &OpenQuestion, args: &AnswerArgs) -> Result<Answer
     }
     let answers = wanted.iter().zip(&texts);
     let answers = answers.map(|(one, text)| one.option(text).to_owned());
-    Ok(Answer {
+    Ok(QuestionAnswer {
         answers: answers.collect(),
         ..plain(true)
     })

@@ -15,7 +15,7 @@ use crate::input;
 use crate::output;
 use crate::session::Session;
 use clap::Args;
-use naming::{Naming, SummaryWords, Words};
+use naming::{CreateWords, Naming, SummaryWords};
 use orange_core::task::{Queue, Status, Task, WorkflowName};
 use orange_core::work::phase_gate::PhaseGateKind;
 use orange_core::{Action, text};
@@ -49,7 +49,7 @@ pub(crate) struct NewArgs {
     #[command(flatten)]
     words: SummaryWords,
     #[command(flatten)]
-    options: Options,
+    options: CreateOptions,
 }
 
 /// Create a task; the first word is its branch
@@ -68,14 +68,14 @@ Examples:
   orange create --from TASK-001 --with-work \"Finish the login form\"")]
 pub(crate) struct CreateArgs {
     #[command(flatten)]
-    words: Words,
+    words: CreateWords,
     #[command(flatten)]
-    options: Options,
+    options: CreateOptions,
 }
 
 /// What can be said besides summary and branch.
 #[derive(Debug, Args)]
-struct Options {
+struct CreateOptions {
     /// Start again from a task that is done or cancelled: its summary, context and settings, where you give no others
     #[arg(long, value_name = "TASK", add = tasks(Wanted::Over))]
     from: Option<String>,
@@ -149,7 +149,7 @@ pub(crate) fn run(session: &Session, args: CreateArgs) -> Result<()> {
     })
 }
 
-impl Options {
+impl CreateOptions {
     /// Whether something besides the words tells what is to be done, or will.
     fn says_more(&self, context: Option<&str>) -> bool {
         let has_context = context.is_some_and(|text| !text.trim().is_empty());
@@ -159,7 +159,7 @@ impl Options {
 
 fn run_with(
     session: &Session,
-    options: Options,
+    options: CreateOptions,
     context: Option<String>,
     naming: impl FnOnce(&str) -> Result<Naming>,
 ) -> Result<()> {

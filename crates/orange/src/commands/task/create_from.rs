@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use orange_engine::verbs::create_from::{self, Earlier};
-use orange_engine::views::results::Origin;
+use orange_engine::views::results::TaskOrigin;
 use orange_engine::{Result, err};
 
 /// The task to start again from. It stays in its project, whichever one we are in.
@@ -22,7 +22,7 @@ pub(super) fn earlier(session: &Session, id: &str, named: Option<&str>) -> Resul
 }
 
 /// A line of what is printed about the new task.
-pub(super) fn line(origin: &Origin) -> String {
+pub(super) fn line(origin: &TaskOrigin) -> String {
     let rescue = origin.work.as_ref().map(|work| work.rescue.is_some());
     let work = match rescue {
         None => "",

@@ -11,7 +11,7 @@ use clap::Args;
 use orange_core::naming::counted;
 use orange_core::task::Task;
 use orange_engine::Result;
-use orange_engine::git::diff::Shape;
+use orange_engine::git::diff::DiffShape;
 use orange_engine::git::short;
 use orange_engine::index::DiffStat;
 use orange_engine::verbs::seen;
@@ -19,7 +19,7 @@ use orange_engine::views::diff::{LAST_SEEN, LAST_TURN};
 use orange_engine::views::{Comparison, DiffOf, DiffView, diff};
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};
-use terminal::{Screen, Shown};
+use terminal::{DiffScreen, DiffShown};
 
 /// Show what a task changed
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub(crate) struct DiffArgs {
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<OsString>,
     #[command(flatten)]
-    part: Part,
+    part: DiffPart,
     /// Do not use a pager
     #[arg(long)]
     no_pager: bool,
@@ -61,7 +61,7 @@ pub(crate) struct DiffArgs {
 /// Which part of the changes is meant: all of them, or one of these.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
-struct Part {
+struct DiffPart {
     /// Show what changed since you were last shown all changes; all changes if you never were
     #[arg(long)]
     since_seen: bool,
@@ -76,7 +76,7 @@ struct Part {
     uncommitted: bool,
 }
 
-impl Part {
+impl DiffPart {
     fn chosen(&self) -> DiffOf {
         let parts = [
             (self.since_seen, DiffOf::SinceSeen),
@@ -110,11 +110,11 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
     }
     let is_terminal = stdout().is_terminal();
     let shape = match (args.stat, is_terminal) {
-        (true, true) => Shape::Stat {
+        (true, true) => DiffShape::Stat {
             columns: Some(terminal_width()),
         },
-        (true, false) => Shape::Stat { columns: None },
-        (false, is_terminal) => Shape::Patch {
+        (true, false) => DiffShape::Stat { columns: None },
+        (false, is_terminal) => DiffShape::Patch {
             binary: !is_terminal,
         },
     };
@@ -143,7 +143,7 @@ pub(crate) fn run(session: &Session, args: &DiffArgs) -> Result<()> {
 /// For a person to read; false if there was nothing.
 fn on_terminal(
     comparison: &Comparison,
-    shape: Shape,
+    shape: DiffShape,
     files: &[OsString],
     headline: String,
     paged: bool,
@@ -151,18 +151,18 @@ fn on_terminal(
     let mut head = vec![headline];
     head.extend(comparison.notes.iter().cloned());
     let show = |paged: bool| {
-        let screen = Screen::new(&comparison.sides, shape, head.clone(), paged);
+        let screen = DiffScreen::new(&comparison.sides, shape, head.clone(), paged);
         screen.show(|sink| diff::diff(comparison, shape, files, sink))
     };
     let shown = match show(paged)? {
-        Shown::NoPager => show(false)?,
+        DiffShown::NoPager => show(false)?,
         shown => shown,
     };
-    Ok(shown == Shown::Something)
+    Ok(shown == DiffShown::Something)
 }
 
 /// Git's own bytes; false if there were none.
-fn plain(comparison: &Comparison, shape: Shape, files: &[OsString]) -> Result<bool> {
+fn plain(comparison: &Comparison, shape: DiffShape, files: &[OsString]) -> Result<bool> {
     for note in &comparison.notes {
         output::note(note);
     }

@@ -15,7 +15,7 @@ use orange_core::task::{Category, Priority, Queue, Status};
 use orange_core::usage::Usage;
 use orange_engine::Result;
 use orange_engine::index::DiffStat;
-use orange_engine::index::list::{Filter, Listed, Listing};
+use orange_engine::index::list::{ListedTask, Listing, TaskFilter};
 use orange_engine::sessions::{self, LiveAgents, SessionState};
 use orange_engine::views::{Checks, TaskRow, list, list_json, row_note};
 use std::fmt::Write;
@@ -52,7 +52,7 @@ Columns, shown when a listed task has something to show:
   CONFLICTS  how many files conflict with the target
   COST       what its agents cost (≥: at least), or how many tokens
   UPDATED    how long ago the task changed: its status, or another field")]
-pub(crate) struct ListArgs {
+pub(crate) struct TaskListArgs {
     /// Tasks of this project; may be given more than once
     #[arg(long, value_name = "NAME", value_delimiter = ',', add = projects())]
     project: Vec<String>,
@@ -95,15 +95,15 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LsArgs {
     #[command(flatten)]
-    pub(crate) list: ListArgs,
+    pub(crate) list: TaskListArgs,
 }
 
-pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &TaskListArgs) -> Result<()> {
     let mut projects = args.project.clone();
     if projects.is_empty() && !args.all_projects {
         projects.extend(session.project(None)?);
     }
-    let filter = Filter {
+    let filter = TaskFilter {
         statuses: args.status.iter().map(ToString::to_string).collect(),
         queues: args.queue.iter().map(ToString::to_string).collect(),
         categories: args.category.iter().map(ToString::to_string).collect(),
@@ -118,7 +118,7 @@ pub(crate) fn run(session: &Session, args: &ListArgs) -> Result<()> {
         with_fields: session.json,
         with_diff: true,
         projects,
-        ..Filter::default()
+        ..TaskFilter::default()
     };
     let json = session.json;
     let live = sessions::live_and_adopted_agents(&session.call);
@@ -168,7 +168,7 @@ const COLUMNS: &[Column] = &[
 const LONGEST_NOTE: usize = 100;
 
 /// The table, and how many of those that are over are not in it.
-fn as_text(session: &Session, listing: &Listing, filter: &Filter, live: &LiveAgents) -> String {
+fn as_text(session: &Session, listing: &Listing, filter: &TaskFilter, live: &LiveAgents) -> String {
     let mut text = match listing.rows.as_slice() {
         [] => nothing(filter),
         rows => table(session, rows, live),
@@ -183,7 +183,7 @@ fn as_text(session: &Session, listing: &Listing, filter: &Filter, live: &LiveAge
     text
 }
 
-fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
+fn table(session: &Session, rows: &[ListedTask], live: &LiveAgents) -> String {
     let now = Timestamp::now();
     let several = rows
         .windows(2)
@@ -193,7 +193,7 @@ fn table(session: &Session, rows: &[Listed], live: &LiveAgents) -> String {
         .any(|row| row.priority != Priority::Normal as i64);
     let in_tmux = rows.iter().any(|row| row.has_session);
     let in_phases = rows.iter().any(|row| row.phase.is_some());
-    let changed = |row: &Listed| row.diff.as_ref().is_some_and(|stat| stat.commits > 0);
+    let changed = |row: &ListedTask| row.diff.as_ref().is_some_and(|stat| stat.commits > 0);
     let any_changed = rows.iter().any(changed);
     let any = |has: &dyn Fn(&DiffStat) -> bool| {
         rows.iter().filter_map(|row| row.diff.as_deref()).any(has)
@@ -294,7 +294,7 @@ fn cell<'a>(
 }
 
 /// `+120 −4 · 3 commits`: lines, and in how many commits.
-fn diff(row: &Listed) -> Cell<'_> {
+fn diff(row: &ListedTask) -> Cell<'_> {
     match row.diff.as_deref() {
         Some(stat) if stat.commits > 0 => {
             let commits = counted(stat.commits as usize, "commit");
@@ -316,7 +316,7 @@ fn checks(state: Option<Checks>) -> Cell<'static> {
 }
 
 /// Whether the review has seen all commits, or how many it has not.
-fn review(row: &Listed) -> Cell<'static> {
+fn review(row: &ListedTask) -> Cell<'static> {
     match row.diff.as_ref().and_then(|stat| stat.since_review) {
         None => Cell::from(""),
         Some(0) => Cell::new("✓", Style::Green),
@@ -328,7 +328,7 @@ fn conflicts(stat: &DiffStat) -> &[String] {
     stat.conflicts.as_deref().unwrap_or_default()
 }
 
-fn conflict_count(row: &Listed) -> Cell<'static> {
+fn conflict_count(row: &ListedTask) -> Cell<'static> {
     match row.diff.as_deref().map(conflicts) {
         None | Some([]) => Cell::from(""),
         Some(files) => Cell::new(counted(files.len(), "file"), Style::Red),
@@ -358,7 +358,7 @@ fn priority(order: i64) -> Cell<'static> {
 }
 
 /// The summary; where there is no line below it, with the trouble before it.
-fn summary<'a>(row: &'a Listed, trouble: Option<&str>) -> Cell<'a> {
+fn summary<'a>(row: &'a ListedTask, trouble: Option<&str>) -> Cell<'a> {
     if let Some(trouble) = trouble {
         if row.damaged.is_none() {
             return Cell::new(format!("{trouble} · {}", row.summary), Style::Yellow);
@@ -385,7 +385,7 @@ fn summary<'a>(row: &'a Listed, trouble: Option<&str>) -> Cell<'a> {
     Cell::from(text)
 }
 
-fn nothing(filter: &Filter) -> String {
+fn nothing(filter: &TaskFilter) -> String {
     let place = match filter.projects.as_slice() {
         [] => String::new(),
         projects => format!(" in {}", projects.join(", ")),

@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use crate::ui::clean_block;
 use clap::Args;
 use live::Live;
-use news::News;
+use news::ScreenNews;
 use orange_core::workflow::Role;
 use orange_engine::Result;
 use orange_engine::store::Place;
@@ -119,24 +119,24 @@ fn agent(screen: &Screen) -> String {
     format!("the {} of {}", screen.role, screen.task.label())
 }
 
-enum Shown {
+enum PeekOutput {
     Live(Live),
-    Lines(News),
+    Lines(ScreenNews),
     /// One value for each screen that differs from the one before.
     Json(String),
 }
 
-impl Shown {
+impl PeekOutput {
     /// Waits until the next look, and tells whether nobody wants one.
     fn is_enough(&mut self) -> bool {
         match self {
-            Shown::Live(live) => live.asked_to_end(NAP),
-            Shown::Lines(news) => output::is_closed(if news.in_a_flood() {
+            PeekOutput::Live(live) => live.asked_to_end(NAP),
+            PeekOutput::Lines(news) => output::is_closed(if news.in_a_flood() {
                 Duration::ZERO
             } else {
                 NAP
             }),
-            Shown::Json(_) => output::is_closed(NAP),
+            PeekOutput::Json(_) => output::is_closed(NAP),
         }
     }
 }
@@ -147,7 +147,7 @@ fn tell(
     session: &Session,
     place: &Place,
     role: Option<Role>,
-    news: &mut News,
+    news: &mut ScreenNews,
     (screen, depth): (&Screen, u32),
 ) -> bool {
     if news.goes_on(screen, depth) || screen.kept.is_some() {
@@ -168,13 +168,13 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
     let signals = Signals::watch();
     let capable = std::env::var("TERM").is_ok_and(|term| term != "dumb");
     let mut shown = match (session.json, std::io::stdout().is_terminal() && capable) {
-        (true, _) => Shown::Json(String::new()),
-        (false, true) => Shown::Live(Live::begin()),
-        (false, false) => Shown::Lines(News::default()),
+        (true, _) => PeekOutput::Json(String::new()),
+        (false, true) => PeekOutput::Live(Live::begin()),
+        (false, false) => PeekOutput::Lines(ScreenNews::default()),
     };
     let mut lines = match shown {
-        Shown::Lines(_) => args.lines.or(Some(HISTORY)),
-        Shown::Live(_) | Shown::Json(_) => args.lines,
+        PeekOutput::Lines(_) => args.lines.or(Some(HISTORY)),
+        PeekOutput::Live(_) | PeekOutput::Json(_) => args.lines,
     };
     let mut last = String::new();
     let mut ended = false;
@@ -190,13 +190,13 @@ fn follow(session: &Session, args: &PeekArgs, place: &Place) -> Result<()> {
             Err(error) => break Err(error),
         };
         let read_on = match &mut shown {
-            Shown::Live(live) => live.draw(&screen),
-            Shown::Lines(news) => {
+            PeekOutput::Live(live) => live.draw(&screen),
+            PeekOutput::Lines(news) => {
                 let depth = lines.unwrap_or(0);
                 lines = lines.max(Some(HISTORY));
                 tell(session, place, args.role, news, (&screen, depth))
             }
-            Shown::Json(before) => match output::as_json(&named("screen", &screen))? {
+            PeekOutput::Json(before) => match output::as_json(&named("screen", &screen))? {
                 same if same == *before => true,
                 value => {
                     *before = value;

@@ -22,8 +22,8 @@ use std::path::PathBuf;
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum PlanCommand {
-    Show(ShowArgs),
-    Edit(EditArgs),
+    Show(PlanShowArgs),
+    Edit(PlanEditArgs),
     Reset(ResetArgs),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum PlanCommand {
 Examples:
   orange plan show TASK-001
   orange plan show TASK-001 --yaml > plan.yaml    as `plan edit --file` takes it")]
-pub(crate) struct ShowArgs {
+pub(crate) struct PlanShowArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Phased))]
     id: Option<String>,
@@ -52,7 +52,7 @@ Examples:
   orange plan edit TASK-001
   orange plan edit TASK-001 --file plan.yaml
   orange plan show TASK-001 --yaml | orange plan edit TASK-002 --file -")]
-pub(crate) struct EditArgs {
+pub(crate) struct PlanEditArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Phased))]
     id: Option<String>,
@@ -82,7 +82,7 @@ pub(crate) fn run(session: &Session, command: &PlanCommand) -> Result<()> {
     }
 }
 
-fn show(session: &Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &PlanShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let shown = plan::show(&session.call, place)?;
     if args.yaml {

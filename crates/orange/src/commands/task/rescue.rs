@@ -9,8 +9,8 @@ use orange_core::Timestamp;
 use orange_core::naming::counted;
 use orange_engine::Result;
 use orange_engine::git::short;
-use orange_engine::rescue::{Note, Rescue, Restored, Shown};
-use orange_engine::verbs::rescue::{self, RescueOwner, RescueRestored, RestoredTo};
+use orange_engine::rescue::{Rescue, RescueNote, Restored, ShownRescue};
+use orange_engine::verbs::rescue::{self, RescueOwner, RestoredRescue, RestoredTo};
 use std::fmt::Write;
 
 #[derive(Debug, Subcommand)]
@@ -29,16 +29,16 @@ pub(crate) enum RescueCommand {
     #[command(
         after_help = "Examples:\n  orange rescue show TASK-001\n  orange rescue show TASK-001 20261115T1138"
     )]
-    Show(ShowArgs),
+    Show(RescueShowArgs),
     /// Bring back what a rescue holds
     #[command(
         after_help = "Files go into the task's workspace; what is there now is saved first, and neither the branch nor what is staged changes. Ignored files are never saved, so they are not brought back either.\n\nExamples:\n  orange rescue restore TASK-001 latest\n  orange rescue restore TASK-001 20261115T1138 --to-branch rescued/login"
     )]
-    Restore(RestoreArgs),
+    Restore(RescueRestoreArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
+pub(crate) struct RescueShowArgs {
     /// The task, a deleted one too
     #[arg(add = tasks(Wanted::Any))]
     id: String,
@@ -48,7 +48,7 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RestoreArgs {
+pub(crate) struct RescueRestoreArgs {
     /// The task, a deleted one too
     #[arg(add = tasks(Wanted::Any))]
     id: String,
@@ -87,14 +87,14 @@ fn list(session: &Session, id: Option<&str>) -> Result<()> {
     })
 }
 
-fn show(session: &Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &RescueShowArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let rescue = rescue::rescue_named(&owner, &args.name)?;
     let shown = rescue::show_rescue(&owner, &rescue)?;
     session.finish(named("rescue", &shown), || shown_text(&owner, &shown))
 }
 
-fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
+fn restore(session: &Session, args: &RescueRestoreArgs) -> Result<()> {
     let owner = owner(session, &args.id)?;
     let to_branch = args.to_branch.as_deref();
     let done = rescue::restore_rescue(&session.call, &owner, &args.name, to_branch)?;
@@ -102,7 +102,7 @@ fn restore(session: &Session, args: &RestoreArgs) -> Result<()> {
 }
 
 /// `3 files, 2 commits, staged`
-fn holds(note: &Note) -> String {
+fn holds(note: &RescueNote) -> String {
     let mut parts = Vec::new();
     if note.files > 0 {
         parts.push(counted(note.files, "file"));
@@ -141,7 +141,7 @@ fn list_text(label: &str, rescues: &[Rescue]) -> String {
     table.to_text()
 }
 
-fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
+fn shown_text(owner: &RescueOwner, shown: &ShownRescue) -> String {
     let Rescue { name, note, .. } = &shown.rescue;
     let mut pairs = KeyValues::default();
     let when = format!("{} ({})", note.time, ago(Timestamp::now(), note.time));
@@ -190,7 +190,7 @@ fn shown_text(owner: &RescueOwner, shown: &Shown) -> String {
     text
 }
 
-fn restored_text(owner: &RescueOwner, done: &RescueRestored) -> String {
+fn restored_text(owner: &RescueOwner, done: &RestoredRescue) -> String {
     let (label, name) = (clean(&owner.label), &done.rescue.name);
     match &done.to {
         RestoredTo::Branch { branch } => {
@@ -214,7 +214,7 @@ fn restored_text(owner: &RescueOwner, done: &RescueRestored) -> String {
     }
 }
 
-fn besides(done: &RescueRestored, restored: &Restored) -> Vec<String> {
+fn besides(done: &RestoredRescue, restored: &Restored) -> Vec<String> {
     let note = &done.rescue.note;
     let mut lines = Vec::new();
     if let Some(before) = &restored.before {

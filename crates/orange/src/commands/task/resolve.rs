@@ -11,7 +11,7 @@ use orange_engine::Result;
 use orange_engine::git::contained::Landed;
 use orange_engine::git::short;
 use orange_engine::verbs::resolve;
-use orange_engine::views::results::Landing;
+use orange_engine::views::results::BranchLanding;
 
 /// End a task whose work is in another way: squashed, picked, done by hand, not needed any more (→ done)
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(crate) fn run(session: &Session, args: &ResolveArgs) -> Result<()> {
     finish(session, &changed, &message, Some(&landing))
 }
 
-fn question(landing: &Landing) -> String {
+fn question(landing: &BranchLanding) -> String {
     let saved = match landing.uncommitted {
         0 => String::new(),
         count => format!("; {} is saved", not_committed(count)),
@@ -52,7 +52,7 @@ fn question(landing: &Landing) -> String {
 }
 
 /// What git sees of the work.
-fn found(landing: &Landing) -> String {
+fn found(landing: &BranchLanding) -> String {
     let branch = clean(&landing.branch);
     let target = clean(&landing.target);
     if let Some(beside) = &landing.beside {

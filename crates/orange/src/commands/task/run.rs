@@ -10,7 +10,7 @@ use crate::ui::command::command;
 use clap::Args;
 use orange_core::task::{Queue, Task};
 use orange_core::{Action, text};
-use orange_engine::index::list::Filter;
+use orange_engine::index::list::TaskFilter;
 use orange_engine::store::Place;
 use orange_engine::verbs::change::Changed;
 use orange_engine::verbs::phased::run::{self as phased_run, Again, RunWish};
@@ -194,11 +194,11 @@ fn not_said(session: &Session, projects: Vec<String>) -> Result<Error> {
     const NAMED: usize = 5;
     let ready = list::list(
         &session.call,
-        &Filter {
+        &TaskFilter {
             projects,
             ready: true,
             queues: vec![Queue::Active.as_str().to_owned()],
-            ..Filter::default()
+            ..TaskFilter::default()
         },
     )?;
     let keys: Vec<String> = ready

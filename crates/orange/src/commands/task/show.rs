@@ -37,7 +37,7 @@ use std::fmt::Write;
 #[command(
     after_help = "On a terminal it fits one screen: --full shows all fields and all of its text. The last lines say why the task is where it is.\n\nExamples:\n  orange show TASK-001\n  orange show TASK-001 --full | less\n  orange show shop:TASK-001 --json | jq .task.status\n  orange show --history       inside a workspace: its task, all events"
 )]
-pub(crate) struct ShowArgs {
+pub(crate) struct TaskShowArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
@@ -52,7 +52,7 @@ pub(crate) struct ShowArgs {
     disk: bool,
 }
 
-pub(crate) fn run(session: &Session, args: &ShowArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: &TaskShowArgs) -> Result<()> {
     let view = session.view(args.id.as_deref())?;
     let extent = Extent::stdout();
     // Read from the bottom: what matters most stands there too.
@@ -82,7 +82,7 @@ enum Amount {
 
 impl Amount {
     /// On a terminal one screen, unless all of it is asked for; `last` is printed below.
-    fn of(args: &ShowArgs, last: &str) -> Amount {
+    fn of(args: &TaskShowArgs, last: &str) -> Amount {
         match (Extent::stdout(), terminal_size()) {
             (Extent::Columns(_), size) if !args.full && !args.history => {
                 let rows = size.map_or(24, |(_, rows)| usize::from(rows)).max(10);
@@ -94,7 +94,7 @@ impl Amount {
     }
 }
 
-fn to_text(detail: &TaskDetail, args: &ShowArgs, last: &str) -> String {
+fn to_text(detail: &TaskDetail, args: &TaskShowArgs, last: &str) -> String {
     let palette = Palette::stdout();
     let facts = &detail.task;
     let task = &facts.view.task;

@@ -29,9 +29,9 @@ pub(super) const MEGABYTES: u64 = 4;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SpecCommand {
-    Show(ShowArgs),
-    Edit(EditArgs),
-    Set(SetArgs),
+    Show(SpecShowArgs),
+    Edit(SpecEditArgs),
+    Set(SpecSetArgs),
 }
 
 /// Print the specification of a task
@@ -43,7 +43,7 @@ Examples:
   orange spec show TASK-001
   orange spec show TASK-001 > spec.md
   orange spec show TASK-001 --json | jq -r .spec.source")]
-pub(crate) struct ShowArgs {
+pub(crate) struct SpecShowArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Phased))]
     id: Option<String>,
@@ -57,7 +57,7 @@ phase that would write one is left out. Not while the task is executed or stands
 
 Example:
   orange spec edit TASK-001")]
-pub(crate) struct EditArgs {
+pub(crate) struct SpecEditArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Phased))]
     id: Option<String>,
@@ -75,7 +75,7 @@ Examples:
   orange spec set TASK-001 spec.md
   orange spec show TASK-001 | orange spec set TASK-002 -"
 )]
-pub(crate) struct SetArgs {
+pub(crate) struct SpecSetArgs {
     /// The task (default: the one you are in)
     #[arg(value_name = "TASK", add = tasks(Wanted::Phased))]
     id: Option<String>,
@@ -92,7 +92,7 @@ pub(crate) fn run(session: &Session, command: &SpecCommand) -> Result<()> {
     }
 }
 
-fn show(session: &Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &SpecShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let found = views::required_spec(&session.call, place)?;
     session.finish_as_it_is(named("spec", &found), || {
@@ -108,7 +108,7 @@ fn show(session: &Session, args: &ShowArgs) -> Result<()> {
     })
 }
 
-fn edit(session: &Session, args: &EditArgs) -> Result<()> {
+fn edit(session: &Session, args: &SpecEditArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("give specifications")?;
     let (task, known) = views::spec(&session.call, place.clone())?;
@@ -122,7 +122,7 @@ fn edit(session: &Session, args: &EditArgs) -> Result<()> {
     session.finish(result, || format!("{message}\n"))
 }
 
-fn set(session: &Session, args: &SetArgs) -> Result<()> {
+fn set(session: &Session, args: &SpecSetArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     session.people_only("give specifications")?;
     SPEC.take_file(&args.file, &|text| take(session, place.clone(), text))

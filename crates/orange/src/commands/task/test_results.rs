@@ -22,7 +22,7 @@ const SLOWEST: usize = 5;
 #[derive(Debug, Subcommand)]
 pub(crate) enum TestResultsCommand {
     Import(ImportArgs),
-    Show(ShowArgs),
+    Show(TestResultsShowArgs),
 }
 
 /// Take in the report of a test run, with its screenshots and traces
@@ -52,7 +52,7 @@ pub(crate) struct ImportArgs {
 #[command(
     after_help = "Examples:\n  orange test-results show TASK-001\n  orange test-results show TASK-001 --json | jq .test_results.report.suites"
 )]
-pub(crate) struct ShowArgs {
+pub(crate) struct TestResultsShowArgs {
     /// The task (default: the one you are in)
     #[arg(value_name = "TASK", add = tasks(Wanted::Any))]
     id: Option<String>,
@@ -105,7 +105,7 @@ fn counted_files(count: u64, what: &str) -> String {
     counted(usize::try_from(count).unwrap_or(usize::MAX), what)
 }
 
-fn show(session: &Session, args: &ShowArgs) -> Result<()> {
+fn show(session: &Session, args: &TestResultsShowArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
     let detail = views::detail(&session.call, place)?;
     session.finish(named("test_results", &detail), || to_text(&detail))

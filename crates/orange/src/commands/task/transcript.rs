@@ -12,7 +12,7 @@ use clap::Args;
 use orange_core::task::Task;
 use orange_core::{Action, text};
 use orange_engine::views::transcripts::{
-    self, Follower, News, Transcript, TranscriptPiece, Wanted,
+    self, Transcript, TranscriptFollower, TranscriptNews, TranscriptPiece, WantedTranscripts,
 };
 use orange_engine::{Result, err};
 use safe::Safe;
@@ -52,12 +52,12 @@ pub(crate) struct TranscriptArgs {
 
 pub(crate) fn run(session: &Session, args: &TranscriptArgs) -> Result<()> {
     let place = session.task(args.id.as_deref())?;
-    let wanted = Wanted {
+    let wanted = WantedTranscripts {
         phase: args.phase.clone(),
         iteration: args.iteration,
     };
     if args.follow {
-        let follower = Follower::new(&session.call, place, wanted)?;
+        let follower = TranscriptFollower::new(&session.call, place, wanted)?;
         return follow(session, follower);
     }
     let (task, found) = transcripts::transcripts(&session.call, place, &wanted)?;
@@ -116,7 +116,7 @@ fn json_text(text: &str) -> String {
     crate::ui::escaped_controls(inner.unwrap_or_default()).into_owned()
 }
 
-fn follow(session: &Session, mut follower: Follower<'_>) -> Result<()> {
+fn follow(session: &Session, mut follower: TranscriptFollower<'_>) -> Result<()> {
     let signals = Signals::watch();
     if !follower.is_at_work() {
         output::note("nobody executes the task now; this is the last that was said");
@@ -142,7 +142,7 @@ fn follow(session: &Session, mut follower: Follower<'_>) -> Result<()> {
     let mut has_begun = false;
     loop {
         let goes_on = follower.news(&mut |news| match news {
-            News::Begins(next) => {
+            TranscriptNews::Begins(next) => {
                 let rest = std::mem::take(&mut safe.rest());
                 let between = if has_begun && !json { "\n" } else { "" };
                 let reads_on = show(&name, &format!("{rest}{between}"));
@@ -150,7 +150,7 @@ fn follow(session: &Session, mut follower: Follower<'_>) -> Result<()> {
                 has_begun = true;
                 reads_on
             }
-            News::Text(bytes) => show(&name, &safe.piece(bytes)),
+            TranscriptNews::Text(bytes) => show(&name, &safe.piece(bytes)),
         })?;
         if !goes_on || output::is_closed(NAP) {
             break;

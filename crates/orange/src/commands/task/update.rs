@@ -15,7 +15,7 @@ use orange_core::{Action, text};
 use orange_engine::tx::FailedHook;
 use orange_engine::verbs::change::{self, Change, Changed, Edit};
 use orange_engine::views::TaskResult;
-use orange_engine::views::results::Landing;
+use orange_engine::views::results::BranchLanding;
 use orange_engine::workspaces::Acquired;
 use orange_engine::{Result, err};
 use serde_json::Value;
@@ -33,7 +33,7 @@ Examples:
   orange update TASK-003 --weight large    a phased task gets another plan
   orange update TASK-003 --gate review=human
   orange update --status working        inside a workspace: its task")]
-pub(crate) struct UpdateArgs {
+pub(crate) struct TaskUpdateArgs {
     /// The task (default: the one you are in)
     #[arg(add = tasks(Wanted::Any))]
     id: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) struct UpdateArgs {
     remove_tag: Vec<String>,
 }
 
-impl UpdateArgs {
+impl TaskUpdateArgs {
     fn edits(&self) -> Vec<Edit> {
         let mut edits = Vec::new();
         let summary = (Field::Summary, &self.summary);
@@ -106,7 +106,7 @@ impl UpdateArgs {
     }
 }
 
-pub(crate) fn run(session: &Session, args: UpdateArgs) -> Result<()> {
+pub(crate) fn run(session: &Session, args: TaskUpdateArgs) -> Result<()> {
     let change = Change {
         edits: args.edits(),
         status: args.status,
@@ -140,7 +140,7 @@ pub(crate) fn finish(
     session: &Session,
     changed: &Changed,
     message: &str,
-    landing: Option<&Landing>,
+    landing: Option<&BranchLanding>,
 ) -> Result<()> {
     if changed.done.made_room() {
         session.note_room();

@@ -3,7 +3,7 @@
 use crate::task::Weight;
 use crate::work::answer::AnswerStatus;
 use crate::work::execution::fixture::{self, Executor, at, says};
-use crate::work::execution::{Advance, End, Outcome, PhaseStatus, Step};
+use crate::work::execution::{Advance, ExecutionEnd, IterationOutcome, PhaseStatus, Step};
 use crate::work::phase_gate::PhaseGateKind;
 
 #[test]
@@ -18,7 +18,10 @@ fn a_person_decides_at_a_gate() {
             phase: "spec".into()
         }
     );
-    assert_eq!(executor.execution.end(&executor.plan), Some(End::Gate));
+    assert_eq!(
+        executor.execution.end(&executor.plan),
+        Some(ExecutionEnd::Gate)
+    );
     assert_eq!(
         executor.execution.gate(&executor.plan).unwrap().name,
         "spec"
@@ -49,7 +52,7 @@ fn a_person_decides_at_a_gate() {
 
     executor.rules.retries = 0;
     executor.execution = waiting.rejected(&executor.plan, "too vague", &executor.rules);
-    let failed = End::Failed("rejected: too vague".into());
+    let failed = ExecutionEnd::Failed("rejected: too vague".into());
     assert_eq!(executor.execution.end(&executor.plan), Some(failed));
 }
 
@@ -162,7 +165,10 @@ fn rewind_and_changes_begin_phases_anew() {
 fn a_turn_that_was_spent_before_a_rewind_counts_for_nothing_but_its_cost() {
     let mut executor = Executor::new(Weight::Trivial);
     executor.open();
-    executor.spend(Outcome::Completed, Some(says(AnswerStatus::Complete)));
+    executor.spend(
+        IterationOutcome::Completed,
+        Some(says(AnswerStatus::Complete)),
+    );
     let execution = executor.execution.clone();
     executor.execution = execution.rewound(&executor.plan, "implement").unwrap();
     assert_eq!(executor.step(), Step::Advance { iteration: 0 });

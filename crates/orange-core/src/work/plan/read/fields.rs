@@ -3,11 +3,11 @@
 use super::values::is_empty;
 use crate::config::Mistake;
 use crate::suggest;
-use crate::yaml::{self, Entry, Node};
+use crate::yaml::{self, MappingEntry, Node};
 
 /// What was found while reading.
 #[derive(Default)]
-pub(super) struct Reader<'t> {
+pub(super) struct PlanReader<'t> {
     /// Where lines are counted; None: the values stand in some other text.
     text: Option<&'t str>,
     pub(super) mistakes: Vec<Mistake>,
@@ -15,21 +15,21 @@ pub(super) struct Reader<'t> {
 }
 
 /// The entries of a mapping, and where it is.
-pub(super) struct Fields<'n> {
+pub(super) struct PlanFields<'n> {
     path: String,
     pub(super) start: usize,
-    entries: &'n [Entry],
+    entries: &'n [MappingEntry],
 }
 
-impl<'n> Fields<'n> {
+impl<'n> PlanFields<'n> {
     pub(super) fn of(
-        reader: &mut Reader<'_>,
+        reader: &mut PlanReader<'_>,
         path: &str,
         node: &'n Node,
         known: &[&str],
-    ) -> Fields<'n> {
+    ) -> PlanFields<'n> {
         let start = node.span().start;
-        let entries: &[Entry] = match node {
+        let entries: &[MappingEntry] = match node {
             Node::Mapping { entries, .. } => entries,
             Node::Scalar { .. } | Node::Sequence { .. } => {
                 let what = if path.is_empty() { "the plan" } else { path };
@@ -37,7 +37,7 @@ impl<'n> Fields<'n> {
                 &[]
             }
         };
-        let fields = Fields {
+        let fields = PlanFields {
             path: path.to_owned(),
             start,
             entries,
@@ -73,7 +73,7 @@ impl<'n> Fields<'n> {
     /// A field that may be left out, read by `read`.
     pub(super) fn optional<T>(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut PlanReader<'_>,
         name: &str,
         read: impl FnOnce(&Node) -> Result<T, String>,
     ) -> Option<T> {
@@ -86,7 +86,7 @@ impl<'n> Fields<'n> {
 
     pub(super) fn required<T>(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut PlanReader<'_>,
         name: &str,
         read: impl FnOnce(&Node) -> Result<T, String>,
     ) -> Option<T> {
@@ -97,11 +97,11 @@ impl<'n> Fields<'n> {
     }
 }
 
-impl<'t> Reader<'t> {
-    pub(super) fn of_text(text: &'t str) -> Reader<'t> {
-        Reader {
+impl<'t> PlanReader<'t> {
+    pub(super) fn of_text(text: &'t str) -> PlanReader<'t> {
+        PlanReader {
             text: Some(text),
-            ..Reader::default()
+            ..PlanReader::default()
         }
     }
 

@@ -1,20 +1,20 @@
 //! Reads the MCP servers of a phase: names, or a mapping of names to how each is started.
 
-use super::fields::{Fields, Reader};
+use super::fields::{PlanFields, PlanReader};
 use super::values::{check_name, command_of, env_of, is_empty, text_of, texts_of};
 use crate::work::plan::McpServer;
 use crate::yaml::Node;
 
 const SERVER_FIELDS: [&str; 5] = ["command", "args", "env", "url", "type"];
 
-impl Reader<'_> {
-    pub(super) fn servers_of_phase(&mut self, fields: &Fields<'_>) -> Vec<McpServer> {
+impl PlanReader<'_> {
+    pub(super) fn servers_of_phase(&mut self, fields: &PlanFields<'_>) -> Vec<McpServer> {
         let own = fields
             .get("mcp_servers")
             .map(|node| (fields.path_of("mcp_servers"), node));
         let of_claude = fields.get("claude_config").and_then(|node| {
             let path = fields.path_of("claude_config");
-            let fields = Fields::of(self, &path, node, &["mcp_servers"]);
+            let fields = PlanFields::of(self, &path, node, &["mcp_servers"]);
             let node = fields.get("mcp_servers")?;
             Some((fields.path_of("mcp_servers"), node))
         });
@@ -81,7 +81,7 @@ impl Reader<'_> {
             }
             Node::Mapping { .. } => {}
         }
-        let fields = Fields::of(self, path, node, &SERVER_FIELDS);
+        let fields = PlanFields::of(self, path, node, &SERVER_FIELDS);
         let mut command = fields
             .optional(self, "command", command_of)
             .unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::workflow::Intent;
 
 /// What is missing before a task can leave its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingStep {
     /// The artifact is there, the step is not.
     Step { gate: Gate, command: String },
     Artifact {
@@ -18,7 +18,7 @@ pub enum Missing {
 }
 
 /// None where no agent owes anything.
-pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<Missing> {
+pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<MissingStep> {
     let gate = task.status.info().owes?;
     let command = command(task, gate)?;
     if gate.verdict().is_some() {
@@ -27,8 +27,8 @@ pub fn missing(task: &Task, body: &str, max_rounds: u32) -> Option<Missing> {
         return Some(review(body, command, failed));
     }
     Some(match gate.check(body) {
-        Ok(()) => Missing::Step { gate, command },
-        Err(problem) => Missing::Artifact {
+        Ok(()) => MissingStep::Step { gate, command },
+        Err(problem) => MissingStep::Artifact {
             problem,
             then: command,
         },
@@ -44,35 +44,35 @@ fn command(task: &Task, gate: Gate) -> Option<String> {
     })
 }
 
-fn review(body: &str, passed: String, failed: String) -> Missing {
+fn review(body: &str, passed: String, failed: String) -> MissingStep {
     match Gate::ReviewPass.check(body) {
-        Ok(()) => Missing::Step {
+        Ok(()) => MissingStep::Step {
             gate: Gate::ReviewPass,
             command: passed,
         },
         Err(GateProblem::WrongVerdict {
             found: Verdict::Fail,
             ..
-        }) => Missing::Step {
+        }) => MissingStep::Step {
             gate: Gate::ReviewFail,
             command: failed,
         },
-        Err(problem) => Missing::Artifact {
+        Err(problem) => MissingStep::Artifact {
             problem,
             then: format!("{passed} for PASS, or {failed} for FAIL"),
         },
     }
 }
 
-impl Missing {
+impl MissingStep {
     /// For [`Variable::Missing`](super::Variable): what is missing, and how to go on.
     pub fn for_agent(&self) -> String {
         match self {
-            Missing::Step { gate, command } => format!(
+            MissingStep::Step { gate, command } => format!(
                 "The \"## {}\" section is written; now run {command}.",
                 gate.section()
             ),
-            Missing::Artifact { problem, then } => format!(
+            MissingStep::Artifact { problem, then } => format!(
                 "What is missing: {}.\nWhat to do: {}.\nThen run {then}.",
                 problem.message(),
                 problem.hint()
@@ -83,11 +83,11 @@ impl Missing {
     /// The same for a person: the command is the agent's to run.
     pub fn for_person(&self) -> String {
         match self {
-            Missing::Step { gate, command } => format!(
+            MissingStep::Step { gate, command } => format!(
                 "the \"## {}\" section is written, but it has not run {command}",
                 gate.section()
             ),
-            Missing::Artifact { problem, .. } => problem.message(),
+            MissingStep::Artifact { problem, .. } => problem.message(),
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct PromptError {
     pub name: PromptName,
     /// Counted from 1.
     pub line: usize,
-    pub problem: Problem,
+    pub problem: TemplateProblem,
 }
 
 impl PromptError {
@@ -31,7 +31,7 @@ impl PromptError {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum TemplateProblem {
     #[error("unknown variable {{{0}}}")]
     UnknownVariable(String),
     #[error("a {{ without its }} on the same line (write {{{{ for the character itself)")]
@@ -43,11 +43,11 @@ pub enum Problem {
 /// A text whose variables are all known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    lines: Vec<Vec<Part>>,
+    lines: Vec<Vec<TemplatePart>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Variable(Variable),
 }
@@ -91,36 +91,36 @@ impl Template {
     /// The variables it uses, in their order.
     pub fn variables(&self) -> impl Iterator<Item = Variable> {
         self.lines.iter().flatten().filter_map(|part| match part {
-            Part::Variable(variable) => Some(*variable),
-            Part::Text(_) => None,
+            TemplatePart::Variable(variable) => Some(*variable),
+            TemplatePart::Text(_) => None,
         })
     }
 }
 
-fn is_left_out(parts: &[Part], values: &Values) -> bool {
+fn is_left_out(parts: &[TemplatePart], values: &Values) -> bool {
     let mut variables = 0;
     for part in parts {
         match part {
-            Part::Text(text) if text.trim().is_empty() => {}
-            Part::Text(_) => return false,
-            Part::Variable(variable) if values.get(*variable).is_empty() => variables += 1,
-            Part::Variable(_) => return false,
+            TemplatePart::Text(text) if text.trim().is_empty() => {}
+            TemplatePart::Text(_) => return false,
+            TemplatePart::Variable(variable) if values.get(*variable).is_empty() => variables += 1,
+            TemplatePart::Variable(_) => return false,
         }
     }
     variables == 1
 }
 
-fn filled_in(parts: &[Part], values: &Values) -> String {
+fn filled_in(parts: &[TemplatePart], values: &Values) -> String {
     parts
         .iter()
         .map(|part| match part {
-            Part::Text(text) => text.as_str(),
-            Part::Variable(variable) => values.get(*variable),
+            TemplatePart::Text(text) => text.as_str(),
+            TemplatePart::Variable(variable) => values.get(*variable),
         })
         .collect()
 }
 
-fn parts(line: &str) -> Result<Vec<Part>, Problem> {
+fn parts(line: &str) -> Result<Vec<TemplatePart>, TemplateProblem> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut rest = line;
@@ -134,27 +134,27 @@ fn parts(line: &str) -> Result<Vec<Part>, Problem> {
             text.push('}');
             after
         } else if let Some(after) = brace.strip_prefix('{') {
-            let (name, after) = after.split_once('}').ok_or(Problem::Unclosed)?;
+            let (name, after) = after.split_once('}').ok_or(TemplateProblem::Unclosed)?;
             if !text.is_empty() {
-                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(TemplatePart::Text(std::mem::take(&mut text)));
             }
-            parts.push(Part::Variable(variable(name)?));
+            parts.push(TemplatePart::Variable(variable(name)?));
             after
         } else {
-            return Err(Problem::Unopened);
+            return Err(TemplateProblem::Unopened);
         };
     }
     text.push_str(rest);
     if !text.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(TemplatePart::Text(text));
     }
     Ok(parts)
 }
 
-fn variable(name: &str) -> Result<Variable, Problem> {
+fn variable(name: &str) -> Result<Variable, TemplateProblem> {
     // `{a {key}`: the first brace is the one that was not closed.
     if name.contains('{') {
-        return Err(Problem::Unclosed);
+        return Err(TemplateProblem::Unclosed);
     }
     let mut known = Variable::ALL.iter().copied();
     known
@@ -164,6 +164,6 @@ fn variable(name: &str) -> Result<Variable, Problem> {
             if quoted.len() < name.len() {
                 quoted.push('…');
             }
-            Problem::UnknownVariable(quoted)
+            TemplateProblem::UnknownVariable(quoted)
         })
 }

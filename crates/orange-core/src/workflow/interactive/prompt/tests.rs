@@ -188,7 +188,7 @@ fn a_hook_gets_the_prompt_for_its_status() {
 /// Every row that notifies the worker has something to say.
 #[test]
 fn every_notice_of_the_table_has_a_prompt() {
-    use crate::workflow::{Hook, Origin, interactive::INTERACTIVE};
+    use crate::workflow::{Hook, RowOrigin, interactive::INTERACTIVE};
     for row in INTERACTIVE.transitions {
         if !row
             .hooks
@@ -197,7 +197,7 @@ fn every_notice_of_the_table_has_a_prompt() {
         {
             continue;
         }
-        let Origin::Statuses(statuses) = row.from else {
+        let RowOrigin::Statuses(statuses) = row.from else {
             panic!("{row:?}");
         };
         for from in statuses {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// What can be read of one entry.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct RegistryEntry {
     pub(crate) name: Option<String>,
     pub(crate) path: Option<PathBuf>,
     pub(crate) default_branch: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Entry {
 }
 
 /// All entries of the file, in its order. Objects inside of an entry are none.
-pub(crate) fn entries(text: &str) -> Vec<Entry> {
+pub(crate) fn entries(text: &str) -> Vec<RegistryEntry> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(next) = text.get(at..).and_then(|rest| rest.find('{')) {
@@ -35,12 +35,12 @@ pub(crate) fn entries(text: &str) -> Vec<Entry> {
         let entry = match value_at(from) {
             Some((Value::Object(fields), rest)) => {
                 at = text.len() - rest.len();
-                Entry::of(fields, Vec::new(), true)
+                RegistryEntry::of(fields, Vec::new(), true)
             }
             _ => {
                 let (fields, unread, rest) = salvage(from.get(1..).unwrap_or_default());
                 at = text.len() - rest.len();
-                Entry::of(fields, unread, false)
+                RegistryEntry::of(fields, unread, false)
             }
         };
         if !is_inside {
@@ -90,12 +90,12 @@ fn salvage(text: &str) -> (Map<String, Value>, Vec<String>, &str) {
     (fields, unread, "")
 }
 
-impl Entry {
-    fn of(mut fields: Map<String, Value>, unread: Vec<String>, is_whole: bool) -> Entry {
-        let mut entry = Entry {
+impl RegistryEntry {
+    fn of(mut fields: Map<String, Value>, unread: Vec<String>, is_whole: bool) -> RegistryEntry {
+        let mut entry = RegistryEntry {
             is_whole,
             unread,
-            ..Entry::default()
+            ..RegistryEntry::default()
         };
         entry.name = entry.take(&mut fields, "name");
         entry.path = entry.take(&mut fields, "path");

@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::ui::{Extent, clean, wrapped};
 use orange_core::allow_rule::Scope;
 use orange_core::task::Task;
-use orange_engine::runs::Answer;
+use orange_engine::runs::QuestionAnswer;
 use orange_engine::views::results::OpenQuestion;
 use orange_engine::{Result, err};
 
@@ -51,8 +51,8 @@ pub(super) fn for_words() -> Result<Option<String>> {
     Ok(Some(typed).filter(|typed| !typed.is_empty()))
 }
 
-fn answer(allow: bool, message: String, answers: Vec<String>) -> Answer {
-    Answer {
+fn answer(allow: bool, message: String, answers: Vec<String>) -> QuestionAnswer {
+    QuestionAnswer {
         allow,
         message,
         answers,

@@ -20,7 +20,7 @@ const EXPLANATION: [&str; 5] = [
 ];
 
 /// The text as it was written, until there is a task that has it.
-pub(super) struct Written(NamedTempFile);
+pub(super) struct WrittenText(NamedTempFile);
 
 /// An editor needs a terminal, and a person at it.
 pub(super) fn check_terminal(session: &Session) -> Result<()> {
@@ -34,7 +34,7 @@ pub(super) fn check_terminal(session: &Session) -> Result<()> {
 }
 
 /// Lets the user write what the task is about, beginning with what is known of it.
-pub(super) fn write(new: &mut NewTask, earlier: Option<&Earlier>) -> Result<Written> {
+pub(super) fn write(new: &mut NewTask, earlier: Option<&Earlier>) -> Result<WrittenText> {
     if let Some(earlier) = earlier {
         if new.summary.trim().is_empty() {
             new.summary.clone_from(&earlier.task.summary);
@@ -54,7 +54,7 @@ pub(super) fn write(new: &mut NewTask, earlier: Option<&Earlier>) -> Result<Writ
         return Err(program::no_editor(&editor, "there is no such program"));
     }
     let bytes = std::fs::read(file.path()).map_err(|error| failed("read", &error))?;
-    let written = Written(file);
+    let written = WrittenText(file);
     if !status.success() {
         let error = err!(Failed, "the editor failed ({status}): nothing was created")
             .hint("check VISUAL or EDITOR");
@@ -80,7 +80,7 @@ pub(super) fn write(new: &mut NewTask, earlier: Option<&Earlier>) -> Result<Writ
     Ok(written)
 }
 
-impl Written {
+impl WrittenText {
     /// The error with the place of the text: what somebody typed is not thrown away.
     pub(super) fn kept(self, mut error: Error) -> Error {
         error.message = match self.0.into_temp_path().keep() {

@@ -24,7 +24,7 @@ pub(crate) struct SummaryWords {
 
 /// The words of `task create`.
 #[derive(Debug, Args)]
-pub(crate) struct Words {
+pub(crate) struct CreateWords {
     /// The branch; a sentence alone, or a word with a capital that is no branch yet, is the summary instead
     #[arg(value_name = "BRANCH", add = branches())]
     pub(super) first: Option<String>,
@@ -69,7 +69,7 @@ fn given_twice() -> Error {
     err!(Usage, "the summary is given twice").hint("leave --summary out, or the words")
 }
 
-impl Words {
+impl CreateWords {
     /// Is there any word, even an empty one?
     pub(super) fn are_given(&self) -> bool {
         let words = self.first.iter().chain(&self.rest);
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn meaning(first: &str, rest: &[&str], branches: &[&str]) -> (Option<String>, String) {
-        let words = Words {
+        let words = CreateWords {
             first: Some(first.to_owned()),
             rest: rest.iter().map(|word| (*word).to_owned()).collect(),
             branch: None,

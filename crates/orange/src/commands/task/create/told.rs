@@ -12,7 +12,7 @@ use orange_core::work::plan::Plan;
 use orange_engine::git;
 use orange_engine::rules::Start;
 use orange_engine::verbs::create::Created;
-use orange_engine::views::results::Origin;
+use orange_engine::views::results::TaskOrigin;
 use orange_engine::workspaces::Acquired;
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -53,7 +53,7 @@ pub(in crate::commands::task) fn slot(acquired: &Acquired) -> String {
 
 pub(super) fn described_task(
     created: &Created,
-    origin: Option<&Origin>,
+    origin: Option<&TaskOrigin>,
     start: &str,
     waits: Option<&str>,
     spawned: &[Event],

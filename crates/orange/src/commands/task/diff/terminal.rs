@@ -6,10 +6,10 @@ use crate::output;
 use crate::pager::Pager;
 use crate::ui::{Palette, Style, clean_block};
 use orange_engine::Result;
-use orange_engine::git::diff::{self, Shape, Sides, Sink, pager};
+use orange_engine::git::diff::{self, DiffShape, Sides, Sink, pager};
 
 /// Where the lines go, once there is one.
-pub(super) struct Screen {
+pub(super) struct DiffScreen {
     head: Vec<String>,
     painter: Painter,
     /// The line of shell that starts it.
@@ -21,7 +21,7 @@ pub(super) struct Screen {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum DiffShown {
     Something,
     /// There was nothing to show.
     Nothing,
@@ -29,15 +29,20 @@ pub(super) enum Shown {
     NoPager,
 }
 
-impl Screen {
-    pub(super) fn new(sides: &Sides, shape: Shape, head: Vec<String>, paged: bool) -> Screen {
+impl DiffScreen {
+    pub(super) fn new(
+        sides: &Sides,
+        shape: DiffShape,
+        head: Vec<String>,
+        paged: bool,
+    ) -> DiffScreen {
         let folder = match sides {
             Sides::Commits { repository, .. } => repository,
             Sides::Worktree(folder) => folder,
         };
         let mut palette = Palette::stdout();
         palette.enabled = palette.enabled && diff::colours(folder);
-        Screen {
+        DiffScreen {
             head,
             painter: Painter::new(palette, shape),
             pager_line: paged.then(|| pager("diff")).flatten(),
@@ -48,7 +53,10 @@ impl Screen {
     }
 
     /// Shows what is handed over until there is no more, or the user has seen enough.
-    pub(super) fn show(mut self, diff: impl FnOnce(&mut Sink<'_>) -> Result<()>) -> Result<Shown> {
+    pub(super) fn show(
+        mut self,
+        diff: impl FnOnce(&mut Sink<'_>) -> Result<()>,
+    ) -> Result<DiffShown> {
         let outcome = diff(&mut |piece| self.take(piece));
         if !self.rest.is_empty() {
             let line = std::mem::take(&mut self.rest);
@@ -60,7 +68,7 @@ impl Screen {
             Some(pager) => {
                 let interrupted = pager.interrupted();
                 if !pager.end() {
-                    return Ok(Shown::NoPager);
+                    return Ok(DiffShown::NoPager);
                 }
                 if !interrupted {
                     outcome?;
@@ -68,9 +76,9 @@ impl Screen {
             }
         }
         Ok(if self.begun {
-            Shown::Something
+            DiffShown::Something
         } else {
-            Shown::Nothing
+            DiffShown::Nothing
         })
     }
 
@@ -113,13 +121,13 @@ impl Screen {
 /// Knows where in a diff it is: a deleted line that begins with two dashes looks like a header.
 struct Painter {
     palette: Palette,
-    shape: Shape,
+    shape: DiffShape,
     /// Lines of the hunk that are still to come: of the old file, and of the new one.
     left: (u64, u64),
 }
 
 impl Painter {
-    fn new(palette: Palette, shape: Shape) -> Painter {
+    fn new(palette: Palette, shape: DiffShape) -> Painter {
         Painter {
             palette,
             shape,
@@ -130,9 +138,9 @@ impl Painter {
     fn line(&mut self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes);
         match self.shape {
-            Shape::Stat { .. } => self.stat(&text),
-            Shape::Patch { .. } if self.left == (0, 0) => self.between(&text),
-            Shape::Patch { .. } => self.inside(&text),
+            DiffShape::Stat { .. } => self.stat(&text),
+            DiffShape::Patch { .. } if self.left == (0, 0) => self.between(&text),
+            DiffShape::Patch { .. } => self.inside(&text),
         }
     }
 
@@ -218,7 +226,7 @@ fn count(range: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn painted(enabled: bool, shape: Shape, lines: &[&str]) -> String {
+    fn painted(enabled: bool, shape: DiffShape, lines: &[&str]) -> String {
         let mut painter = Painter::new(Palette { enabled }, shape);
         lines
             .iter()
@@ -226,7 +234,7 @@ mod tests {
             .collect()
     }
 
-    const PATCH: Shape = Shape::Patch { binary: false };
+    const PATCH: DiffShape = DiffShape::Patch { binary: false };
 
     #[test]
     fn lines_are_coloured_by_where_they_stand() {
@@ -264,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_stat_has_its_bars_coloured() {
-        let stat = Shape::Stat { columns: None };
+        let stat = DiffShape::Stat { columns: None };
         let lines = [" a|b | 3 ++-", " x | Bin 0 -> 5 bytes", " 2 files changed"];
         assert_eq!(
             painted(true, stat, &lines[..1]),

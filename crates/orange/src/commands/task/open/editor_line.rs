@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// The ways in which editors take a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum LineSyntax {
     /// `+12 file`
     Plus,
     /// `file:12`
@@ -16,36 +16,36 @@ enum Way {
     Line,
 }
 
-const EDITORS: &[(&str, Way)] = &[
-    ("code", Way::Goto),
-    ("code-insiders", Way::Goto),
-    ("codium", Way::Goto),
-    ("cursor", Way::Goto),
-    ("emacs", Way::Plus),
-    ("emacsclient", Way::Plus),
-    ("gedit", Way::Plus),
-    ("gvim", Way::Plus),
-    ("helix", Way::Colon),
-    ("hx", Way::Colon),
-    ("idea", Way::Line),
-    ("jed", Way::Plus),
-    ("joe", Way::Plus),
-    ("kak", Way::Plus),
-    ("kate", Way::Line),
-    ("mcedit", Way::Colon),
-    ("mg", Way::Plus),
-    ("micro", Way::Plus),
-    ("nano", Way::Plus),
-    ("nvim", Way::Plus),
-    ("pycharm", Way::Line),
-    ("rustrover", Way::Line),
-    ("subl", Way::Colon),
-    ("vi", Way::Plus),
-    ("view", Way::Plus),
-    ("vim", Way::Plus),
-    ("webstorm", Way::Line),
-    ("windsurf", Way::Goto),
-    ("zed", Way::Colon),
+const EDITORS: &[(&str, LineSyntax)] = &[
+    ("code", LineSyntax::Goto),
+    ("code-insiders", LineSyntax::Goto),
+    ("codium", LineSyntax::Goto),
+    ("cursor", LineSyntax::Goto),
+    ("emacs", LineSyntax::Plus),
+    ("emacsclient", LineSyntax::Plus),
+    ("gedit", LineSyntax::Plus),
+    ("gvim", LineSyntax::Plus),
+    ("helix", LineSyntax::Colon),
+    ("hx", LineSyntax::Colon),
+    ("idea", LineSyntax::Line),
+    ("jed", LineSyntax::Plus),
+    ("joe", LineSyntax::Plus),
+    ("kak", LineSyntax::Plus),
+    ("kate", LineSyntax::Line),
+    ("mcedit", LineSyntax::Colon),
+    ("mg", LineSyntax::Plus),
+    ("micro", LineSyntax::Plus),
+    ("nano", LineSyntax::Plus),
+    ("nvim", LineSyntax::Plus),
+    ("pycharm", LineSyntax::Line),
+    ("rustrover", LineSyntax::Line),
+    ("subl", LineSyntax::Colon),
+    ("vi", LineSyntax::Plus),
+    ("view", LineSyntax::Plus),
+    ("vim", LineSyntax::Plus),
+    ("webstorm", LineSyntax::Line),
+    ("windsurf", LineSyntax::Goto),
+    ("zed", LineSyntax::Colon),
 ];
 
 /// The arguments that open a file at a line in an editor; in one that is not known the file alone.
@@ -60,15 +60,15 @@ pub(crate) fn arguments(editor: &OsStr, file: &Path, line: Option<u32>) -> Vec<O
         both
     };
     match way {
-        Way::Plus => vec![format!("+{line}").into(), file],
-        Way::Colon => vec![at_line()],
-        Way::Goto => vec!["--goto".into(), at_line()],
-        Way::Line => vec!["--line".into(), line.to_string().into(), file],
+        LineSyntax::Plus => vec![format!("+{line}").into(), file],
+        LineSyntax::Colon => vec![at_line()],
+        LineSyntax::Goto => vec!["--goto".into(), at_line()],
+        LineSyntax::Line => vec!["--line".into(), line.to_string().into(), file],
     }
 }
 
 /// By the name of the program in a line like `/usr/bin/code -w`.
-fn way(editor: &OsStr) -> Option<Way> {
+fn way(editor: &OsStr) -> Option<LineSyntax> {
     let program = editor.to_str()?.split_whitespace().next()?;
     let name = Path::new(program.trim_matches(['\'', '"'])).file_name()?;
     let mut known = EDITORS.iter();

@@ -12,12 +12,12 @@ const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 pub(super) struct Live {
     terminal: Terminal,
-    drawn: Option<Drawn>,
+    drawn: Option<DrawnFrame>,
 }
 
 /// A picture, how large the terminal was then, and how often it had been taken.
 #[derive(PartialEq)]
-struct Drawn {
+struct DrawnFrame {
     frame: String,
     size: (usize, usize),
     times: usize,
@@ -36,7 +36,7 @@ impl Live {
         let rows = terminal_size().map_or(0, |(_, rows)| usize::from(rows));
         // 24 where the terminal does not say.
         let size = (terminal_width(), if rows > 0 { rows } else { 24 });
-        let now = Drawn {
+        let now = DrawnFrame {
             frame: frame(screen, size),
             size,
             times: self.terminal.times(),
@@ -44,7 +44,7 @@ impl Live {
         if self.drawn.as_ref() == Some(&now) {
             return true;
         }
-        let fits = |before: &Drawn| before.size == size && before.times == now.times;
+        let fits = |before: &DrawnFrame| before.size == size && before.times == now.times;
         let clear = if self.drawn.as_ref().is_some_and(fits) {
             ""
         } else {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 /// What was there at the last look, at whose window.
 #[derive(Default)]
-pub(super) struct News {
+pub(super) struct ScreenNews {
     whose: Option<Role>,
-    looks: HashMap<Role, Look>,
+    looks: HashMap<Role, ScreenLook>,
     /// How many lines were new at the last look.
     came: usize,
     /// The last line, and since when it has been that: it may not be whole yet.
@@ -20,7 +20,7 @@ pub(super) struct News {
 }
 
 #[derive(Default)]
-struct Look {
+struct ScreenLook {
     run: String,
     lines: Vec<String>,
     /// How many rows the window has had above the first of these; None: not known.
@@ -28,13 +28,13 @@ struct Look {
     scrollback: Scrollback,
 }
 
-impl Look {
+impl ScreenLook {
     /// A look at that many rows above the screen.
-    fn of(screen: &Screen, depth: u32) -> Look {
+    fn of(screen: &Screen, depth: u32) -> ScreenLook {
         let now = screen.scrollback;
         // A full scrollback has discarded an unknown number of lines.
         let known = now != Scrollback::default() && !now.is_full();
-        Look {
+        ScreenLook {
             run: screen.run.clone(),
             lines: lines_of(screen),
             above: known.then(|| i64::from(now.lines.saturating_sub(depth))),
@@ -43,7 +43,7 @@ impl Look {
     }
 
     /// Is what looks as if nothing had come, something that came once more? Rows have left the window since.
-    fn hides(&self, next: &Look, fit: Fit) -> bool {
+    fn hides(&self, next: &ScreenLook, fit: Fit) -> bool {
         next.above.is_none()
             && fit.gone == 0
             && self.run == next.run
@@ -52,7 +52,7 @@ impl Look {
     }
 
     /// How the next look fits to this one, if it can be told.
-    fn fit(&self, next: &Look) -> Option<Fit> {
+    fn fit(&self, next: &ScreenLook) -> Option<Fit> {
         let shift = match (self.above, next.above) {
             (Some(before), Some(now)) if self.run == next.run => Some(now - before),
             _ => None,
@@ -61,13 +61,13 @@ impl Look {
     }
 }
 
-impl News {
+impl ScreenNews {
     /// Can it be told where these lines go on from those before?
     pub(super) fn goes_on(&self, screen: &Screen, depth: u32) -> bool {
         let Some(before) = self.looks.get(&screen.role) else {
             return true;
         };
-        let next = Look::of(screen, depth);
+        let next = ScreenLook::of(screen, depth);
         let fit = before.fit(&next);
         before.lines.is_empty() || fit.is_some_and(|fit| !before.hides(&next, fit))
     }
@@ -83,7 +83,7 @@ impl News {
         }
         self.whose = Some(screen.role);
         let before = self.looks.remove(&screen.role).unwrap_or_default();
-        let mut now = Look::of(screen, depth);
+        let mut now = ScreenLook::of(screen, depth);
         if screen.alive && !self.is_whole(now.lines.last()) {
             now.lines.pop();
         }

@@ -5,7 +5,7 @@ use crate::ui::{Palette, Style, ago, clean, lasting};
 use orange_core::Action;
 use orange_core::Timestamp;
 use orange_core::usage::{Usage, tokens};
-use orange_engine::runs::{Doing, Source, State};
+use orange_engine::runs::{Doing, State, StateSource};
 use orange_engine::views::{AgentView, TaskFacts};
 use std::fmt::Write;
 
@@ -69,8 +69,8 @@ fn line(agent: &AgentView, now: Timestamp) -> String {
 fn for_how_long(doing: &Doing, now: Timestamp) -> String {
     let words = spelled(&doing.words());
     let screen = match doing.source {
-        Source::Signals => "",
-        Source::Screen => " (no signals; see its screen)",
+        StateSource::Signals => "",
+        StateSource::Screen => " (no signals; see its screen)",
     };
     match doing.state {
         // Nothing that lasts.

@@ -3,7 +3,7 @@
 use crate::ui::command::spelled;
 use crate::ui::{Palette, Style, ago, clean, local};
 use orange_core::Timestamp;
-use orange_core::timeline::Weight;
+use orange_core::timeline::EventWeight;
 use orange_engine::views::TimelineEntry;
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const SHOWN: usize = 15;
 pub(super) fn last(timeline: &[TimelineEntry], most: usize) -> String {
     let told = timeline
         .iter()
-        .filter(|entry| matches!(entry.weight, Weight::Story | Weight::Trouble));
+        .filter(|entry| matches!(entry.weight, EventWeight::Story | EventWeight::Trouble));
     let mut told: Vec<&TimelineEntry> = told.collect();
     told.drain(..told.len().saturating_sub(most));
     written(&told, 0, false)
@@ -23,8 +23,8 @@ pub(super) fn last(timeline: &[TimelineEntry], most: usize) -> String {
 pub(super) fn to_text(timeline: &[TimelineEntry], all: bool) -> String {
     let lines = timeline
         .iter()
-        .filter(|entry| entry.weight != Weight::Remark);
-    let told = |entry: &&TimelineEntry| all || entry.weight != Weight::Detail;
+        .filter(|entry| entry.weight != EventWeight::Remark);
+    let told = |entry: &&TimelineEntry| all || entry.weight != EventWeight::Detail;
     let mut entries: Vec<&TimelineEntry> = lines.clone().filter(told).collect();
     if !all {
         entries.drain(..entries.len().saturating_sub(SHOWN));
@@ -58,9 +58,9 @@ fn written(entries: &[&TimelineEntry], more: usize, all: bool) -> String {
     }
     for (entry, when) in entries.iter().zip(&times) {
         let style = match entry.weight {
-            Weight::Remark | Weight::Detail => Style::Dim,
-            Weight::Story => Style::Plain,
-            Weight::Trouble => Style::Yellow,
+            EventWeight::Remark | EventWeight::Detail => Style::Dim,
+            EventWeight::Story => Style::Plain,
+            EventWeight::Trouble => Style::Yellow,
         };
         let _ = writeln!(
             text,
