@@ -2,7 +2,7 @@
 //! they say counts as evidence.
 
 use crate::call::Call;
-use crate::database::{Database, JournalSeal};
+use crate::database::{Database, JournalSeal, Mark};
 use crate::error::Result;
 use crate::git::short;
 use crate::runs::Ended;
@@ -217,18 +217,32 @@ pub(crate) fn remembered(events: &[Event]) -> Option<String> {
     events.iter().rev().find(matters)?.seal.clone()
 }
 
-/// Remembers the last seal of what was journalled, so that it is missed if it goes. A process that dies before
-/// leaves an earlier seal, which is in the journal too.
-pub(crate) fn remember_seals(call: &Call, task: &str, seals: &SealedJournal, events: &[Event]) {
-    let Some(seal) = remembered(events) else {
+/// Notes in orange.db what was journalled just now: rows that are told of, and the last seal, so that it is missed if it goes. A
+/// process that dies before leaves marks and an earlier seal, both of which the journal explains.
+pub(crate) fn note_journalled(
+    call: &Call,
+    task: &str,
+    seals: &SealedJournal,
+    events: &[Event],
+    marks: &[Mark],
+) {
+    let seal = remembered(events);
+    if seal.is_none() && marks.is_empty() {
         return;
-    };
+    }
     let noted = call.with_database(|database| {
-        let noted = database.journal_seal(task)?;
-        let incomplete = noted.is_some_and(|noted| !seals.has(&noted.seal));
-        database.note_journal_seal(task, &JournalSeal { seal, incomplete })
+        let last = match seal {
+            Some(seal) => {
+                let noted = database.journal_seal(task)?;
+                let incomplete = noted.is_some_and(|noted| !seals.has(&noted.seal));
+                Some(JournalSeal { seal, incomplete })
+            }
+            None => None,
+        };
+        database.note_journalled(task, marks, last.as_ref())
     });
     if let Err(error) = noted {
-        tracing::warn!(%error, task, "the last seal of a journal is not remembered");
+        // It has happened: whoever locks the task next finds these rows in its journal.
+        tracing::warn!(%error, task, "orange.db does not know what was journalled");
     }
 }

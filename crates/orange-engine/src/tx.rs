@@ -15,6 +15,7 @@ pub(crate) mod taken_out;
 pub(crate) mod write_reconciled;
 
 use crate::call::{self, Call};
+use crate::database::Mark;
 use crate::effects::notify::{self, Notification};
 use crate::effects::{self, delegation};
 use crate::error::{Code, Error, IoContext, Result, err};
@@ -73,6 +74,8 @@ pub struct TaskTx<'a> {
     seals: SealedJournal,
     /// Where the task was once its files were in order.
     from: Status,
+    /// Rows of orange.db that the events journalled next tell of.
+    told_rows: Vec<Mark>,
     /// How many events its journal had when it was locked.
     opened_at: usize,
     /// The slot that it got.
@@ -157,6 +160,7 @@ pub(crate) fn opened(
         seals: sealed.seals.clone(),
         sealed,
         from: Task::default().status,
+        told_rows: Vec::new(),
         opened_at,
         acquired: None,
     };
@@ -472,7 +476,8 @@ impl TaskTx<'_> {
         seal_checks::seal(self.call, &self.task.id, &mut seals, &mut events)?;
         let lines: Vec<String> = events.iter().map(Event::to_line).collect();
         self.snapshot.journal_bytes = journal::append(&path, &lines).doing("write", &path)?;
-        seal_checks::remember_seals(self.call, &self.task.id, &seals, &events);
+        let marks = std::mem::take(&mut self.told_rows);
+        seal_checks::note_journalled(self.call, &self.task.id, &seals, &events, &marks);
         self.seals = seals;
         event_log::tell(self.call.spell, &self.task, &events);
         let kinds = events.iter().map(|event| event.kind.clone());

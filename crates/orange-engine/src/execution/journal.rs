@@ -40,7 +40,7 @@ pub(crate) fn pending(call: &Call, task: &Task) -> Vec<Pending> {
 }
 
 pub(crate) fn note_journalled(call: &Call, task: &Task, marks: &[Mark]) -> Result<()> {
-    call.with_database(|database| database.note_journalled(&task.id, marks))
+    call.with_database(|database| database.note_journalled(&task.id, marks, None))
 }
 
 /// Whether the journal has that event: a process died before it could say so in the row.

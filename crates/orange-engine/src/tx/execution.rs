@@ -39,14 +39,17 @@ impl TaskTx<'_> {
             marks,
             phase,
         } = self.untold_rows(None)?;
-        if !events.is_empty() {
-            let first = events.remove(0);
-            let first = journal::with_current_phase(&self.task, first, phase.as_deref());
-            events.insert(0, first);
-            self.note(events)?;
-            crash_point("execution.journalled");
+        if events.is_empty() {
+            // Whoever died journalled them and did not say so.
+            return self.forget_marks(&marks);
         }
-        self.forget_marks(&marks)
+        let first = events.remove(0);
+        let first = journal::with_current_phase(&self.task, first, phase.as_deref());
+        events.insert(0, first);
+        self.told_rows = marks;
+        self.note(events)?;
+        crash_point("execution.journalled");
+        Ok(())
     }
 
     /// Removes what a killed import staged and no row names.
@@ -78,11 +81,8 @@ impl TaskTx<'_> {
             event,
             phase.as_deref(),
         ));
+        self.told_rows = marks;
         self.write(events)?;
-        if let Err(error) = self.forget_marks(&marks) {
-            // It has happened: whoever locks the task next finds these rows in its journal.
-            tracing::warn!(%error, task = self.task.id, "rows stay marked");
-        }
         self.commit(Vec::new())
     }
 

@@ -270,6 +270,10 @@ fn in_text(at: Option<Timestamp>) -> Option<String> {
 }
 
 /// How many rows a change was about.
-fn change(rows: &Connection, sql: &str, values: impl rusqlite::Params) -> rusqlite::Result<usize> {
+pub(super) fn change(
+    rows: &Connection,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> rusqlite::Result<usize> {
     rows.prepare_cached(sql)?.execute(values)
 }

@@ -1,9 +1,10 @@
 //! The key of seals, the last seal in each task's journal, and that of its environment.
 
+use super::phased::change;
 use super::{Database, explain};
 use crate::seal::{KEY_BYTES, SealKey};
 use orange_sys::error::{IoContext, Result};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -84,20 +85,13 @@ impl Database {
         let sql = "DELETE FROM journal_seals WHERE task_id = ?1";
         self.execute(sql, [task]).map(drop)
     }
+}
 
-    /// Remembers the last seal of a journal. That one is incomplete is never forgotten.
-    ///
-    /// The seal itself is not waited for: after a power cut an earlier one may stand here, which is in the journal as well.
-    pub fn note_journal_seal(&mut self, task: &str, noted: &JournalSeal) -> Result<()> {
-        let sql = "INSERT INTO journal_seals VALUES (?1, ?2, ?3) ON CONFLICT (task_id) DO UPDATE
-             SET seal = excluded.seal, incomplete = max(incomplete, excluded.incomplete)";
-        let values = params![task, noted.seal, noted.incomplete];
-        let done = match noted.incomplete {
-            true => self.execute(sql, values),
-            false => self.unsynced(|database| database.execute(sql, values)),
-        };
-        done.map(drop)
-    }
+/// Remembers the last seal of a journal. That one is incomplete is never forgotten.
+pub(super) fn put(rows: &Connection, task: &str, noted: &JournalSeal) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO journal_seals VALUES (?1, ?2, ?3) ON CONFLICT (task_id) DO UPDATE
+         SET seal = excluded.seal, incomplete = max(incomplete, excluded.incomplete)";
+    change(rows, sql, params![task, noted.seal, noted.incomplete]).map(drop)
 }
 
 #[cfg(test)]
@@ -134,7 +128,7 @@ mod tests {
                 seal: seal.into(),
                 incomplete,
             };
-            database.note_journal_seal("t1", &noted).unwrap();
+            database.note_journalled("t1", &[], Some(&noted)).unwrap();
             let found = database.journal_seal("t1").unwrap().unwrap();
             assert_eq!((found.seal.as_str(), found.incomplete), (seal, expected));
         }

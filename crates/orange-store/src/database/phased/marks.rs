@@ -3,7 +3,8 @@
 
 use super::test_results::StoredResults;
 use super::{change, decision, execution, iteration, plan, spec, test_results};
-use crate::database::Database;
+use crate::database::seals::{self, JournalSeal};
+use crate::database::{Database, explain};
 use orange_core::work::execution::{Iteration, PhaseState};
 use orange_core::work::phase_gate::GateDecision;
 use orange_core::work::plan::Plan;
@@ -112,18 +113,32 @@ impl Database {
         })
     }
 
-    /// The journal tells of these rows as they were read. One that has changed since stays marked. It does not wait for the
-    /// disk: whoever finds a mark looks into the journal first.
-    pub fn note_journalled(&mut self, task: &str, marks: &[Mark]) -> Result<()> {
+    /// The journal tells of these rows as they were read, and ends with this seal. A row that has changed since stays marked. It
+    /// does not wait for the disk: whoever finds a mark looks into the journal first, and so does whoever finds an older seal.
+    pub fn note_journalled(
+        &mut self,
+        task: &str,
+        marks: &[Mark],
+        seal: Option<&JournalSeal>,
+    ) -> Result<()> {
         let sql = "DELETE FROM unjournalled WHERE mark = ?1 AND task_id = ?2";
-        self.unsynced(|database| {
-            database.in_transaction(|rows| {
-                for mark in marks {
-                    change(rows, sql, params![mark.0, task])?;
-                }
-                Ok(())
-            })
-        })
+        let with_marks = |rows: &Transaction<'_>| {
+            for mark in marks {
+                change(rows, sql, params![mark.0, task])?;
+            }
+            seal.map_or(Ok(()), |seal| seals::put(rows, task, seal))
+        };
+        let note = |database: &mut Database| match seal {
+            Some(seal) if marks.is_empty() => {
+                let noted = seals::put(&database.connection, task, seal);
+                noted.map_err(|error| explain(&database.path, error))
+            }
+            Some(_) | None => database.in_transaction(with_marks),
+        };
+        match seal {
+            Some(seal) if seal.incomplete => note(self),
+            Some(_) | None => self.unsynced(note),
+        }
     }
 }
 

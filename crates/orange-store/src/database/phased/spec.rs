@@ -128,7 +128,7 @@ mod tests {
     fn journalled(database: &mut Database) -> Vec<String> {
         let rows = database.unjournalled(TASK).unwrap();
         let specs = rows.iter().filter_map(|row| {
-            database.note_journalled(TASK, &[row.mark()]).unwrap();
+            database.note_journalled(TASK, &[row.mark()], None).unwrap();
             match row {
                 Unjournalled::Spec { spec, .. } => Some(spec.content.clone()),
                 _ => None,

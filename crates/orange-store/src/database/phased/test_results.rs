@@ -126,7 +126,9 @@ mod tests {
             panic!("{marked:?}");
         };
         assert_eq!(*results, refused);
-        database.note_journalled("t1", &[marked[0].mark()]).unwrap();
+        database
+            .note_journalled("t1", &[marked[0].mark()], None)
+            .unwrap();
         assert_eq!(database.unjournalled("t1").unwrap(), []);
         database.forget_phased("t1").unwrap();
         assert_eq!(database.results("t1").unwrap(), None);

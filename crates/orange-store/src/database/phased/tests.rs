@@ -113,7 +113,7 @@ fn marks(rows: &[Unjournalled]) -> Vec<Mark> {
 
 fn journal_all(database: &mut Database) {
     let marks = marks(&database.unjournalled(TASK).unwrap());
-    database.note_journalled(TASK, &marks).unwrap();
+    database.note_journalled(TASK, &marks, None).unwrap();
 }
 
 #[test]
@@ -345,7 +345,9 @@ fn every_change_is_marked_until_the_journal_tells_of_it() {
     database
         .replace_plan(TASK, &plan(), true, &execution)
         .unwrap();
-    database.note_journalled(TASK, &marks(&before)).unwrap();
+    database
+        .note_journalled(TASK, &marks(&before), None)
+        .unwrap();
     // What has changed since it was read is still to be told.
     assert_eq!(
         marked(&mut database),
@@ -354,7 +356,9 @@ fn every_change_is_marked_until_the_journal_tells_of_it() {
     let rows = database.unjournalled(TASK).unwrap();
     let edited = |row: &Unjournalled| matches!(row, Unjournalled::Plan { edited: true, .. });
     assert!(rows.last().is_some_and(edited));
-    database.note_journalled("t2", &[rows[0].mark()]).unwrap();
+    database
+        .note_journalled("t2", &[rows[0].mark()], None)
+        .unwrap();
     assert_eq!(marked(&mut database).len(), 3);
     journal_all(&mut database);
     // The same again is no change, and neither is what the journal does not tell.
