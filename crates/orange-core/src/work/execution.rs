@@ -1,6 +1,7 @@
 //! How far the execution of a plan is: the state of each phase, and every iteration. This file says what is stored, `facts.rs`
-//! what follows from it alone, `step.rs` what comes next, `changes.rs` how iterations begin and break off, `advance.rs` what an
-//! iteration means for its phase, `judge.rs` what a judge's run means for it, `verbs.rs` what people change.
+//! what follows from it alone, `step.rs` what comes next, `changes.rs` how iterations begin and break off, `told.rs` what
+//! agents are told besides their prompts, `advance.rs` what an iteration means for its phase, `judge.rs` what a judge's run means
+//! for it, `verbs.rs` what people change.
 
 mod advance;
 mod changes;
@@ -13,6 +14,7 @@ mod properties;
 mod step;
 #[cfg(test)]
 mod tests;
+mod told;
 mod verbs;
 
 use crate::Timestamp;
@@ -74,7 +76,7 @@ pub struct Execution {
     /// A person lets it go on although a budget is spent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub over_budget: bool,
-    /// What agents are yet to be told.
+    /// What agents are told besides their prompts, the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retry_context: Vec<RetryContext>,
     /// Why the last phase that failed did so.
@@ -180,7 +182,8 @@ pub struct CriterionResult {
     pub detail: String,
 }
 
-/// Something that the agent of a phase is told once, besides the prompt of the phase.
+/// Something that the agent of a phase is told besides the prompt of the phase, once in each of its conversations until the phase
+/// is completed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryContext {
@@ -189,8 +192,15 @@ pub struct RetryContext {
     /// The phase that failed or was rejected; None: a person said it.
     pub from: Option<String>,
     pub text: String,
-    /// The iteration whose prompt has it. It stays until that turn has come to something.
-    pub told_in: Option<u32>,
+    /// What everybody else is told of it; None: no person said it, or a version that did not keep this wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    /// The place in [`Execution::iterations`] of the first turn that began after it was said; None: none has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told_since: Option<usize>,
+    /// Its phase was completed since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub settled: bool,
 }
 
 /// What settings say of executions.

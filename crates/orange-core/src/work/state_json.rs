@@ -68,9 +68,10 @@ fn session(last: Option<&Iteration>) -> Value {
     }
 }
 
-/// What the next agent is told, if anything.
+/// What the agent of a phase has been or will be told, until that is completed; the newest.
 fn retry_context(execution: &Execution) -> Value {
-    match execution.retry_context.last() {
+    let mut newest_first = execution.retry_context.iter().rev();
+    match newest_first.find(|context| !context.settled) {
         Some(context) => json!({
             "from_phase": context.from,
             "to_phase": context.phase,
@@ -122,7 +123,7 @@ mod tests {
             phase: "implement".into(),
             from: Some("test".into()),
             text: "3 failed".into(),
-            told_in: None,
+            ..RetryContext::default()
         });
         let decision = GateDecision {
             phase: "implement".into(),

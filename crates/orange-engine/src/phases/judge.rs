@@ -69,7 +69,10 @@ pub(super) fn ask(
     let mut request = request(this, &phase, wanted, (&agent, role), folder, prompt)?;
     request.extras.begin = Some(session);
     iteration.model.clone_from(&request.choice.model);
-    let said = turn::run(this, &agent, request, &transcript, &iteration, &[]);
+    // It never goes on with a conversation.
+    let afresh = |request: &Request| Ok(request.prompt.clone());
+    let about = (&transcript, &iteration);
+    let said = turn::run(this, &agent, request, about, &[], &afresh);
     let end = turn::note(this, &mut iteration, said, |text| {
         let judgement = Judgement::read(text);
         let outcome = match judgement.decision {

@@ -98,7 +98,19 @@ pub(super) fn take(
         notes.push((name, server.why));
     }
     notes.extend(ui_testing::note(this, &phase, wanted, &agent.harness));
-    let turn = run(this, &agent, request, &transcript, &iteration, &notes);
+    let afresh = Wanted {
+        resume: None,
+        ..wanted.clone()
+    };
+    let afresh = |_: &Request| prompts::prompt(&this.about(), &execution, &phase, &afresh);
+    let turn = run(
+        this,
+        &agent,
+        request,
+        (&transcript, &iteration),
+        &notes,
+        &afresh,
+    );
     let failed_servers = match &turn {
         Ok(turn) => turn.failed_servers.clone(),
         Err(_) => BTreeMap::new(),
@@ -192,14 +204,14 @@ fn request(
     })
 }
 
-/// Runs the agent; a conversation that it does not know any more begins anew.
+/// Runs the agent; a conversation that it does not know any more begins anew, with the prompt of one that was never told anything.
 pub(super) fn run(
     this: &Executor<'_>,
     agent: &TurnAgent,
     mut request: TurnRequest,
-    transcript: &TurnTranscript,
-    iteration: &Iteration,
+    (transcript, iteration): (&TurnTranscript, &Iteration),
     notes: &[(String, String)],
+    afresh: &dyn Fn(&Request) -> Result<String>,
 ) -> Result<Turn> {
     loop {
         (this.show)(Progress::Began(iteration));
@@ -230,6 +242,7 @@ pub(super) fn run(
         match outcome {
             Err(error) if error.code == Code::NotFound && request.resume.is_some() => {
                 tracing::warn!(%error, "a conversation begins anew");
+                request.prompt = afresh(&request)?;
                 request.resume = None;
                 request.extras.used_before = None;
                 request.extras.begin = Some(uuid::Uuid::new_v4().to_string());

@@ -42,6 +42,7 @@ pub(crate) fn prompt(
         return Ok(String::new());
     };
     let (context, spec) = (context(this)?, spec(this)?);
+    let resume = wanted.resume.as_deref();
     let fill = |values: Values| Values {
         phase: phase.name.clone(),
         iteration: wanted.iteration_of_attempt.to_string(),
@@ -53,8 +54,8 @@ pub(crate) fn prompt(
             &earlier(this, execution, phase, wanted),
         ),
         retry: under(
-            "What has to be done differently, or was said, since the last turn:",
-            &execution.told(&phase.name).unwrap_or_default(),
+            retry_title(wanted),
+            &execution.told(&phase.name, resume).unwrap_or_default(),
         ),
         ui: ui::context(this.place, this.task, phase),
         criteria: criteria(phase),
@@ -68,6 +69,17 @@ pub(crate) fn prompt(
         Some(&phase.prompt_template),
         fill,
     )
+}
+
+/// An agent that begins in the middle is told everything, also what the one before it has done.
+fn retry_title(wanted: &Wanted) -> &'static str {
+    match (&wanted.resume, wanted.iteration_of_attempt) {
+        (Some(_), _) => "What has to be done differently, or was said, since the last turn:",
+        (None, 0 | 1) => "What has to be done differently, or was said:",
+        (None, _) => {
+            "What has to be done differently, or was said; some of it may be done already:"
+        }
+    }
 }
 
 /// What the task's file says under `## Context`.

@@ -330,11 +330,7 @@ impl TaskTx<'_> {
             return Ok(());
         }
         // Who asks for changes means that it goes on by itself.
-        let asks = execution
-            .retry_context
-            .iter()
-            .any(|told| told.from.is_none());
-        let wish = match asks {
+        let wish = match execution.has_untold_wish() {
             true => Move::for_intent(task, Intent::RequestChanges),
             false => Move::on(task, Trigger::REWIND),
         };

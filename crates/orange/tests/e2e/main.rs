@@ -111,6 +111,7 @@ mod phased_reviews;
 mod phased_runs;
 mod phased_specs;
 mod phased_table;
+mod phased_told;
 mod phased_transcripts;
 mod phased_ui_testing;
 mod phased_weights;

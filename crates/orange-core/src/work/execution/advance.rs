@@ -1,7 +1,8 @@
 //! What an iteration that is at its end means for its phase: completed, another iteration, a question, a gate, or failed; and
 //! where a task goes back to when a phase fails.
 
-use super::{Execution, ExecutionRules, Iteration, RetryContext};
+use super::told::{LONGEST_TOLD, in_words};
+use super::{Execution, ExecutionRules, Iteration};
 use crate::Timestamp;
 use crate::naming::counted;
 use crate::work::answer::{Answer, Findings, Severity, listed, shortened};
@@ -9,8 +10,6 @@ use crate::work::phase_gate::PhaseGateKind;
 use crate::work::plan::{PhaseKind, Plan, PlannedPhase};
 use crate::workflow::{AnswerStatus, IterationOutcome, PhaseStatus};
 
-/// Of what the agent of a phase is told of the failure of another one.
-const LONGEST_TOLD: usize = 40 * 1024;
 /// Of why a phase failed, where it is logged or journalled.
 const LONGEST_REASON: usize = 4 * 1024;
 
@@ -66,7 +65,6 @@ pub fn advance(
     };
     execution.note(&turn);
     if !turn.outcome.is_some_and(IterationOutcome::has_result) {
-        execution.not_told(&turn.phase);
         execution.stop_running(&turn.phase, PhaseStatus::Interrupted);
         return Advance::NotCounted;
     }
@@ -74,24 +72,13 @@ pub fn advance(
 }
 
 impl Execution {
-    /// Puts into the state of the phase what its turn left, and takes out what the turn was told.
+    /// Puts into the state of the phase what its turn left.
     fn note(&mut self, turn: &Iteration) {
         self.change(&turn.phase, |state| {
             state.commit_sha = turn.head.clone().or(state.commit_sha.take());
             state.session_id = turn.session.clone().or(state.session_id.take());
             state.summary = turn.summary().map(str::to_owned).or(state.summary.take());
         });
-        // An agent that failed may not even have read it.
-        let has_read = turn
-            .outcome
-            .is_some_and(|outcome| outcome.has_result() && outcome != IterationOutcome::Failed);
-        if has_read {
-            let is_told = |context: &RetryContext| {
-                context.phase == turn.phase
-                    && context.told_in.is_some_and(|told| told <= turn.iteration)
-            };
-            self.retry_context.retain(|context| !is_told(context));
-        }
     }
 
     fn advance_phase(
@@ -111,7 +98,7 @@ impl Execution {
             && turn.outcome == Some(IterationOutcome::Completed);
         if said_complete {
             if let Some(findings) = self.major_findings(phase, turn.attempt) {
-                return self.fail(plan, &phase.name, rules, findings);
+                return self.fail(plan, &phase.name, rules, findings, None);
             }
             let gate = rules.gate(phase);
             if gate.is_open() {
@@ -127,7 +114,7 @@ impl Execution {
         match self.limit_reached(phase, rules) {
             Some(why) => {
                 let why = self.with_details(&why, phase, turn, &answer);
-                self.fail(plan, &phase.name, rules, why)
+                self.fail(plan, &phase.name, rules, why, None)
             }
             None => Advance::NextIteration,
         }
@@ -140,6 +127,7 @@ impl Execution {
             state.completed_at = Some(at);
             state.error = None;
         });
+        self.settle_told(phase);
         self.note_only_phase(phase);
         self.error = None;
     }
@@ -167,16 +155,18 @@ impl Execution {
         why: &str,
     ) -> Advance {
         self.complete(plan);
-        self.fail(plan, phase, rules, why.to_owned())
+        self.fail(plan, phase, rules, why.to_owned(), None)
     }
 
-    /// A phase failed: it is tried again from where its kind goes back to, or has failed for good.
+    /// A phase failed: it is tried again from where its kind goes back to, or has failed for good. `said`: what others are told
+    /// of it, if it is the word of a person.
     pub(super) fn fail(
         &mut self,
         plan: &Plan,
         phase: &str,
         rules: &ExecutionRules,
         why: String,
+        said: Option<String>,
     ) -> Advance {
         let why = shortened(&why, LONGEST_TOLD);
         let retries = self.phase(phase).map_or(0, |state| state.retries);
@@ -186,10 +176,14 @@ impl Execution {
                 state.status = PhaseStatus::Failed;
                 state.error = Some(why.clone());
             });
+            if said.is_some() {
+                let target = self.target(plan, phase);
+                self.tell_of_failure(&target, phase, &why, said);
+            }
             return Advance::PhaseFailed(in_short(&why));
         }
         self.change(phase, |state| state.retries = retries.saturating_add(1));
-        let from = self.try_again(plan, phase, &why);
+        let from = self.try_again(plan, phase, &why, said);
         if from != phase {
             self.note_only_phase(phase);
         }
@@ -200,7 +194,13 @@ impl Execution {
     }
 
     /// Has a failed phase and those before it that it goes back to begin anew, and the agent of the first be told why; that one.
-    pub(super) fn try_again(&mut self, plan: &Plan, phase: &str, why: &str) -> String {
+    pub(super) fn try_again(
+        &mut self,
+        plan: &Plan,
+        phase: &str,
+        why: &str,
+        said: Option<String>,
+    ) -> String {
         let last = plan.position(phase).unwrap_or_default();
         let first = self.goes_back_to(plan, last);
         let names = plan.names();
@@ -209,14 +209,17 @@ impl Execution {
             self.begin_anew(name);
         }
         self.change(phase, |state| state.error = Some(why.to_owned()));
-        let target = names.get(first).copied().unwrap_or(phase).to_owned();
-        self.retry_context.push(RetryContext {
-            phase: target.clone(),
-            from: Some(phase.to_owned()),
-            text: format!("Phase {phase} failed: {why}"),
-            told_in: None,
-        });
+        let target = self.target(plan, phase);
+        self.tell_of_failure(&target, phase, why, said);
         target
+    }
+
+    /// The phase that a failed one is tried again from.
+    fn target(&self, plan: &Plan, phase: &str) -> String {
+        let position = plan.position(phase).unwrap_or_default();
+        let first = self.goes_back_to(plan, position).min(position);
+        let found = plan.phases.get(first);
+        found.map_or(phase, |found| found.name.as_str()).to_owned()
     }
 
     /// Where a failed phase goes back to: the nearest phase before it that made what it looks at, or itself.
@@ -299,7 +302,7 @@ impl Execution {
                 .take(1)
                 .map(|said| format!("its agent said: {said}")),
         );
-        lines.extend(turn.failing().map(super::facts::in_words));
+        lines.extend(turn.failing().map(in_words));
         let findings = match phase.kind {
             PhaseKind::Review => self.findings_of(&phase.name, turn.attempt),
             _ => Findings::of_answers(std::iter::once(answer)),

@@ -1,6 +1,6 @@
 //! How iterations begin and break off, and how phases change with them.
 
-use super::{Execution, Iteration, IterationKind, PhaseState, RetryContext};
+use super::{Execution, Iteration, IterationKind, PhaseState};
 use crate::Timestamp;
 use crate::work::plan::Plan;
 use crate::workflow::{IterationOutcome, PhaseStatus};
@@ -17,10 +17,7 @@ impl Execution {
         }
         self.complete(plan);
         if iteration.kind == IterationKind::Turn {
-            let of_phase = |context: &&mut RetryContext| context.phase == iteration.phase;
-            for context in self.retry_context.iter_mut().filter(of_phase) {
-                context.told_in = Some(iteration.iteration);
-            }
+            self.note_told();
             self.change(&iteration.phase, |state| {
                 state.status = PhaseStatus::Running;
                 state.started_at = state.started_at.or(Some(iteration.started_at));
@@ -50,7 +47,6 @@ impl Execution {
         found.advanced = true;
         let (phase, kind) = (found.phase.clone(), found.kind);
         if kind == IterationKind::Turn {
-            self.not_told(&phase);
             self.stop_running(&phase, PhaseStatus::Interrupted);
         }
     }
@@ -114,16 +110,5 @@ impl Execution {
                 state.status = status;
             }
         });
-    }
-
-    /// What the last prompt of a phase told has reached nobody.
-    pub(super) fn not_told(&mut self, phase: &str) {
-        for context in self
-            .retry_context
-            .iter_mut()
-            .filter(|context| context.phase == phase)
-        {
-            context.told_in = None;
-        }
     }
 }

@@ -1,6 +1,6 @@
-//! What follows from what is stored of an execution: numbers, sums, and what an agent has to be told.
+//! What follows from what is stored of an execution: numbers and sums.
 
-use super::{CriterionResult, Execution, ExecutionRules, Iteration, IterationKind, PhaseState};
+use super::{Execution, ExecutionRules, Iteration, IterationKind, PhaseState};
 use crate::cost::Cost;
 use crate::usage::Usage;
 use crate::work::answer::Findings;
@@ -126,38 +126,6 @@ impl Execution {
         let mut newest_first = self.iterations.iter().rev();
         newest_first.find(|known| known.kind == IterationKind::Turn)
     }
-
-    /// What the agent of a phase has to be told besides its prompt: what a retry is about, what a person said, and what of
-    /// its own last turn did not pass.
-    pub fn told(&self, phase: &str) -> Option<String> {
-        let contexts = self
-            .retry_context
-            .iter()
-            .filter(|context| context.phase == phase);
-        let mut texts: Vec<String> = contexts.map(|context| context.text.clone()).collect();
-        texts.extend(self.told_of_failures(phase));
-        (!texts.is_empty()).then(|| texts.join("\n\n"))
-    }
-
-    /// What of the last turn of a phase's attempt did not pass, in words for its agent.
-    pub fn told_of_failures(&self, phase: &str) -> Option<String> {
-        let mut newest_first = self.turns_of_attempt(phase).rev();
-        let last =
-            newest_first.find(|turn| turn.outcome.is_some_and(IterationOutcome::has_result))?;
-        let mut lines: Vec<String> = last.failing().map(in_words).collect();
-        match last.outcome {
-            Some(IterationOutcome::TimedOut) => {
-                let why = last.error.as_deref().unwrap_or("it ran out of time");
-                lines.insert(0, format!("The last turn was ended: {why}."));
-            }
-            Some(IterationOutcome::Failed) => {
-                let why = last.error.as_deref().unwrap_or("it ended with an error");
-                lines.insert(0, format!("The last turn failed: {why}."));
-            }
-            _ => {}
-        }
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }
 }
 
 impl Iteration {
@@ -187,11 +155,4 @@ fn cost_of<'a>(iterations: impl Iterator<Item = &'a Iteration>, prices: &Prices)
 
 fn sum<'a>(iterations: impl Iterator<Item = &'a Iteration>) -> Usage {
     iterations.fold(Usage::default(), |sum, iteration| sum.plus(iteration.usage))
-}
-
-pub(super) fn in_words(check: &CriterionResult) -> String {
-    match check.detail.trim() {
-        "" => format!("{} did not pass.", check.criterion),
-        detail => format!("{} did not pass:\n{detail}", check.criterion),
-    }
 }

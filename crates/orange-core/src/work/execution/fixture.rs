@@ -78,6 +78,19 @@ impl Executor {
         }
     }
 
+    /// What the prompt of the turn that is wanted has besides.
+    pub(super) fn told(&self) -> Option<String> {
+        let wanted = self.wanted();
+        self.execution.told(&wanted.phase, wanted.resume.as_deref())
+    }
+
+    /// What the prompt of the turn that is wanted has of people's words, besides what it is told.
+    pub(super) fn asked(&self) -> String {
+        let wanted = self.wanted();
+        let execution = &self.execution;
+        execution.asked_of_others(&wanted.phase, wanted.resume.as_deref())
+    }
+
     /// Begins the turn that is wanted; its place.
     pub(super) fn open(&mut self) -> usize {
         let wanted = self.wanted();
@@ -147,6 +160,11 @@ impl Executor {
             cost: Some(0.5),
             ..Usage::default()
         };
+    }
+
+    /// A person has the execution changed so.
+    pub(super) fn person(&mut self, change: impl FnOnce(Execution, &Plan) -> Execution) {
+        self.execution = change(self.execution.clone(), &self.plan);
     }
 
     pub(super) fn check(&mut self, passed: Option<bool>) {

@@ -123,7 +123,7 @@ impl Execution {
             Advance::PhaseCompleted
         } else {
             let why = format!("rejected by the judge: {}", judgement.reason);
-            self.fail(plan, &phase.name, rules, why)
+            self.fail(plan, &phase.name, rules, why, None)
         };
         Judged {
             advance,
@@ -234,7 +234,7 @@ mod tests {
             ("spec", 3, 2)
         );
         assert_eq!(wanted.resume, None, "never the judge's conversation");
-        let told = executor.execution.told("spec").unwrap();
+        let told = executor.execution.told("spec", None).unwrap();
         assert!(
             told.contains("rejected by the judge: rejected, says the judge"),
             "{told}"

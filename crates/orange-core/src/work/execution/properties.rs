@@ -5,7 +5,7 @@ use super::*;
 use crate::task::Weight;
 use crate::work::answer::{AnswerStatus, Finding, Severity};
 use proptest::prelude::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that happens to an execution.
 #[derive(Debug, Clone)]
@@ -49,6 +49,11 @@ struct Model {
     executor: Executor,
     /// How many turns were spent: each of them costs the same.
     spent: u32,
+    /// What people said, and whether it must not be told twice in a conversation: a failure can have the words of a rejection.
+    wishes: Vec<(String, bool)>,
+    /// The prompt of the newest turn, and what each conversation has read.
+    prompt: String,
+    read: BTreeMap<String, String>,
 }
 
 impl Model {
@@ -59,7 +64,13 @@ impl Model {
         executor.rules.gates = phases
             .map(|(phase, gate)| (phase.name.clone(), *gate))
             .collect();
-        Model { executor, spent: 0 }
+        Model {
+            executor,
+            spent: 0,
+            wishes: Vec::new(),
+            prompt: String::new(),
+            read: BTreeMap::new(),
+        }
     }
 
     fn phase(&self, number: usize) -> String {
@@ -67,7 +78,52 @@ impl Model {
         phases[number % phases.len()].name.clone()
     }
 
+    /// Something that nobody has said before.
+    fn wish(&mut self, is_said: bool, is_once: bool) -> String {
+        let wish = format!("wish {};", self.wishes.len());
+        if is_said {
+            self.wishes.push((wish.clone(), is_once));
+        }
+        wish
+    }
+
     fn happens(&mut self, happening: &Happening) {
+        self.happens_now(happening);
+        if matches!(happening, Happening::Skipped(_) | Happening::Rewound(_)) {
+            let said = self.executor.execution.asked();
+            for (wish, _) in &mut self.wishes {
+                if !said.contains(wish.as_str()) {
+                    "taken back".clone_into(wish);
+                }
+            }
+        }
+        let said = self.executor.execution.asked();
+        let kept = |wish: &str| wish == "taken back" || said.contains(wish);
+        let lost = self.wishes.iter().find(|(wish, _)| !kept(wish));
+        assert_eq!(lost, None, "a person's word is lost");
+    }
+
+    /// The prompt of a turn that begins tells what its conversation does not know.
+    fn prompted(&mut self) {
+        let (wanted, execution) = (self.executor.wanted(), &self.executor.execution);
+        let resume = wanted.resume.as_deref();
+        let told = execution.told(&wanted.phase, resume).unwrap_or_default();
+        let asked = execution.asked_of_others(&wanted.phase, resume);
+        self.prompt = format!("{told}\n{asked}");
+        let known = resume.and_then(|session| self.read.get(session));
+        for (wish, is_once) in &self.wishes {
+            let times = self.prompt.matches(wish.as_str()).count();
+            let is_known = known.is_some_and(|known| known.contains(wish.as_str()));
+            assert!(
+                is_known || times > 0 || wish == "taken back",
+                "{wish} untold"
+            );
+            let is_twice = *is_once && (times > 1 || (is_known && times > 0));
+            assert!(!is_twice || wish == "taken back", "{wish} told twice");
+        }
+    }
+
+    fn happens_now(&mut self, happening: &Happening) {
         let plan = self.executor.plan.clone();
         let rules = self.executor.rules.clone();
         let execution = self.executor.execution.clone();
@@ -86,15 +142,24 @@ impl Model {
                 execution
             }
             Happening::Approved => execution.approved(&plan, now),
-            Happening::Rejected => execution.rejected(&plan, "no", &rules),
-            Happening::Answered => execution.answered(&plan, "yes"),
+            Happening::Rejected => {
+                let wish = self.wish(execution.gate(&plan).is_some(), false);
+                execution.rejected(&plan, &wish, &rules)
+            }
+            Happening::Answered => {
+                let wish = self.wish(execution.question(&plan).is_some(), true);
+                execution.answered(&plan, &wish)
+            }
             Happening::Skipped(phase) => {
                 kept(execution.clone().skipped(&plan, &self.phase(*phase), ""))
             }
             Happening::Rewound(phase) => {
                 kept(execution.clone().rewound(&plan, &self.phase(*phase)))
             }
-            Happening::Changes => execution.request_changes(&plan, "otherwise"),
+            Happening::Changes => {
+                let wish = self.wish(true, true);
+                execution.request_changes(&plan, &wish)
+            }
             Happening::Retried => execution.retry_by_person(&plan),
             Happening::Only(phase) => {
                 let phase = phase.map(|phase| self.phase(phase));
@@ -123,7 +188,10 @@ impl Model {
                 }
                 Step::Check { .. } => self.executor.check(passed),
                 Step::Advance { iteration } => self.advance(iteration),
-                Step::Turn(_) => drop(self.executor.open()),
+                Step::Turn(_) => {
+                    self.prompted();
+                    self.executor.open();
+                }
                 Step::Judge(_) => drop(self.executor.open_judge()),
                 Step::Decide { .. } => {
                     let judged = self.executor.decide();
@@ -166,6 +234,14 @@ impl Model {
         let answered = outcome.has_result()
             && outcome != IterationOutcome::Failed
             && outcome != IterationOutcome::TimedOut;
+        let last = self.executor.execution.last().unwrap();
+        if outcome.has_result()
+            && outcome != IterationOutcome::Failed
+            && last.kind == IterationKind::Turn
+        {
+            let read = self.read.entry(last.session.clone().unwrap());
+            read.or_default().push_str(&self.prompt);
+        }
         self.executor.spend(outcome, answered.then_some(answer));
         self.spent += 1;
     }
@@ -188,7 +264,7 @@ impl Model {
             return;
         };
         assert!(
-            execution.told(&from).is_some(),
+            execution.told(&from, None).is_some(),
             "nobody is told of the failure"
         );
     }

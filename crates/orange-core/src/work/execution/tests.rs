@@ -52,7 +52,7 @@ fn a_word_alone_completes_no_phase_whose_checks_fail() {
     );
     let last = executor.execution.last().unwrap();
     assert_eq!(last.outcome, Some(IterationOutcome::Continue));
-    let told = executor.execution.told("implement").unwrap();
+    let told = executor.execution.told("implement", None).unwrap();
     assert!(
         told.contains("all_tests_pass did not pass:\n3 tests failed"),
         "{told}"
@@ -193,7 +193,7 @@ fn a_phase_that_does_not_end_fails_and_is_tried_again_so_often() {
             wanted.resume, None,
             "an attempt begins with a session of its own"
         );
-        let told = executor.execution.told("implement").unwrap();
+        let told = executor.execution.told("implement", None).unwrap();
         assert!(
             told.contains("Phase implement failed: it is not complete after 3 iterations"),
             "{told}"
@@ -244,11 +244,11 @@ fn a_failed_phase_goes_back_to_what_it_looks_at() {
     assert!(
         executor
             .execution
-            .told("implement")
+            .told("implement", None)
             .unwrap()
             .contains("Phase validate failed")
     );
-    assert_eq!(executor.execution.told("validate"), None);
+    assert_eq!(executor.execution.told("validate", None), None);
 }
 
 #[test]
@@ -295,11 +295,11 @@ fn major_findings_go_back_to_implement() {
     ];
     let outcome = executor.turn(answer.clone(), Some(true));
     assert!(matches!(outcome, Advance::Retried { from, .. } if from == "implement"));
-    let told = executor.execution.told("implement").unwrap();
+    let told = executor.execution.told("implement", None).unwrap();
     assert!(told.ends_with("- src/a.rs:7: it loses data"), "{told}");
     assert_eq!(executor.complete(), Advance::PhaseCompleted);
     assert_eq!(
-        executor.execution.told("implement"),
+        executor.execution.told("implement", None),
         None,
         "it was told once"
     );
@@ -333,7 +333,7 @@ fn what_an_earlier_turn_of_a_review_found_counts() {
     }];
     let outcome = executor.turn(answer, None);
     assert!(matches!(outcome, Advance::Retried { from, .. } if from == "implement"));
-    let told = executor.execution.told("implement").unwrap();
+    let told = executor.execution.told("implement", None).unwrap();
     let wanted = "the review has 2 major findings:\n- src/a.rs:7: it loses data\n- src/a.rs:8: it loses data";
     assert!(told.ends_with(wanted), "{told}");
     executor.complete();
@@ -360,7 +360,7 @@ fn what_is_told_of_a_review_has_a_limit() {
         panic!("{}", executor.statuses());
     };
     assert!(why.len() < 5000, "{}", why.len());
-    let told = executor.execution.told("implement").unwrap();
+    let told = executor.execution.told("implement", None).unwrap();
     assert!(told.len() < 40 * 1024, "{}", told.len());
     assert!(told.contains("the review has 203 major findings:\n- Line 0: xx"));
     let mut last = told.lines().rev();
@@ -375,7 +375,10 @@ fn what_is_told_of_a_review_has_a_limit() {
     };
     assert!(why.len() < 5000 && end.len() < 5000);
     let (plan, execution) = (executor.plan.clone(), executor.execution.clone());
-    let told = execution.retry_by_person(&plan).told("implement").unwrap();
+    let told = execution
+        .retry_by_person(&plan)
+        .told("implement", None)
+        .unwrap();
     assert!(told.ends_with("3 more major findings are not kept"));
 }
 
@@ -392,13 +395,13 @@ fn what_nobody_has_read_is_told_again() {
     executor.killed();
     executor.execution.interrupt(open, at(500));
     assert_eq!(
-        executor.execution.told("implement").as_deref(),
+        executor.execution.told("implement", None).as_deref(),
         Some(told),
         "it was killed"
     );
     executor.broken_turn(IterationOutcome::Service);
     assert_eq!(
-        executor.execution.told("implement").as_deref(),
+        executor.execution.told("implement", None).as_deref(),
         Some(told),
         "it never began"
     );
@@ -406,20 +409,22 @@ fn what_nobody_has_read_is_told_again() {
     assert!(
         executor
             .execution
-            .told("implement")
+            .told("implement", None)
             .unwrap()
             .starts_with(told),
         "it failed"
     );
     executor.open();
-    executor.execution.tell("implement", "and spaces".into());
+    executor
+        .execution
+        .tell("implement", "and spaces".into(), None);
     executor.spend(
         IterationOutcome::Continue,
         Some(says(AnswerStatus::Continue)),
     );
     executor.check(Some(true));
     executor.advance();
-    let left = executor.execution.told("implement");
+    let left = executor.told();
     assert_eq!(
         left.as_deref(),
         Some("and spaces"),

@@ -3,7 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Execution, ExecutionEnd, ExecutionRules, RetryContext};
+use super::told::{said_answered, said_changes, said_rejected};
+use super::{Execution, ExecutionEnd, ExecutionRules};
 use crate::Timestamp;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::PhaseStatus;
@@ -25,11 +26,14 @@ impl Execution {
     #[must_use]
     pub fn rejected(mut self, plan: &Plan, reason: &str, rules: &ExecutionRules) -> Execution {
         if let Some(phase) = self.gate(plan).map(|state| state.name.clone()) {
-            let why = match reason.trim() {
-                "" => "rejected".to_owned(),
-                reason => format!("rejected: {reason}"),
+            let (why, said) = match reason.trim() {
+                "" => ("rejected".to_owned(), None),
+                reason => {
+                    let said = said_rejected(&phase, reason);
+                    (format!("rejected: {reason}"), Some(said))
+                }
             };
-            self.fail(plan, &phase, rules, why);
+            self.fail(plan, &phase, rules, why, said);
         }
         self
     }
@@ -42,8 +46,10 @@ impl Execution {
             .map(|(state, question)| (state.name.clone(), question));
         if let Some((phase, question)) = asked {
             self.change(&phase, |state| state.status = PhaseStatus::Paused);
-            let text = format!("You asked: {question}\nThe answer: {}", text.trim());
-            self.tell(&phase, text);
+            let answer = text.trim();
+            let said = said_answered(&phase, &question, answer);
+            let text = format!("You asked: {question}\nThe answer: {answer}");
+            self.tell(&phase, text, Some(said));
         }
         self
     }
@@ -64,7 +70,7 @@ impl Execution {
             state.status = PhaseStatus::Skipped;
             state.error = Some(reason.to_owned());
         });
-        self.retry_context.retain(|context| context.phase != phase);
+        self.leave_out_told(phase);
         self.note_only_phase(phase);
         self.error = None;
         Ok(self)
@@ -105,7 +111,8 @@ impl Execution {
     pub fn rewound(mut self, plan: &Plan, phase: &str) -> Result<Execution, String> {
         let position = required(plan, phase)?;
         self.complete(plan);
-        self.begin_again_from(plan, position);
+        // What people said of it is about work that is gone.
+        self.begin_again_from(plan, position, false);
         Ok(self)
     }
 
@@ -117,12 +124,12 @@ impl Execution {
         let mut phases = plan.phases.iter();
         let implement = phases.position(|phase| is_target(phase.kind));
         let position = implement.unwrap_or_default();
-        self.begin_again_from(plan, position);
+        // The work stays, and so does what people have said of it.
+        self.begin_again_from(plan, position, true);
         if let Some(phase) = plan.phases.get(position) {
-            self.tell(
-                &phase.name,
-                format!("A person asks for changes: {}", text.trim()),
-            );
+            let (text, said) = (text.trim(), said_changes(text.trim()));
+            let text = format!("A person asks for changes: {text}");
+            self.tell(&phase.name, text, Some(said));
         }
         self
     }
@@ -137,7 +144,8 @@ impl Execution {
             .collect();
         for phase in failed {
             let why = self.phase(phase).and_then(|state| state.error.clone());
-            self.try_again(plan, phase, &why.unwrap_or_else(|| "it failed".to_owned()));
+            let why = why.unwrap_or_else(|| "it failed".to_owned());
+            self.try_again(plan, phase, &why, None);
         }
         self
     }
@@ -175,7 +183,7 @@ impl Execution {
             }
         }
         let gone = |name: &str| plan.phase(name).is_none();
-        self.retry_context.retain(|context| !gone(&context.phase));
+        self.forget_told_of_gone(plan);
         if self.only_phase.as_deref().is_some_and(gone) {
             self.only_phase = None;
             self.only_phase_over = false;
@@ -184,17 +192,7 @@ impl Execution {
         self
     }
 
-    /// The agent of a phase is told this in its next prompt.
-    pub fn tell(&mut self, phase: &str, text: String) {
-        self.retry_context.push(RetryContext {
-            phase: phase.to_owned(),
-            from: None,
-            text,
-            told_in: None,
-        });
-    }
-
-    fn begin_again_from(&mut self, plan: &Plan, position: usize) {
+    fn begin_again_from(&mut self, plan: &Plan, position: usize, keep_words: bool) {
         let names = plan.names();
         let behind = names.get(position..).unwrap_or_default();
         for (place, name) in behind.iter().enumerate() {
@@ -209,9 +207,7 @@ impl Execution {
                 self.begin_anew(name);
             }
         }
-        // They are about work that is gone.
-        self.retry_context
-            .retain(|context| !behind.contains(&context.phase.as_str()));
+        self.forget_told(behind, keep_words);
         self.only_phase = None;
         self.only_phase_over = false;
         self.error = None;

@@ -156,7 +156,9 @@ fn what_was_stored_is_read() {
             phase: "implement".into(),
             from: Some("test".into()),
             text: "two tests fail".into(),
-            told_in: Some(2),
+            said: Some("rejected: two tests fail".into()),
+            told_since: Some(1),
+            settled: true,
         }],
         error: Some("test: two tests fail".into()),
         rewinding: Some(Rewinding {

@@ -45,7 +45,7 @@ fn a_person_decides_at_a_gate() {
     assert!(
         executor
             .execution
-            .told("spec")
+            .told("spec", None)
             .unwrap()
             .contains("rejected: too vague")
     );
@@ -82,7 +82,7 @@ fn an_answer_reaches_the_agent_that_asked() {
             .execution
             .clone()
             .answered(&executor.plan, " 8080 ");
-        let told = executor.execution.told("implement").unwrap();
+        let told = executor.told().unwrap();
         assert_eq!(told, "You asked: Which port?\nThe answer: 8080");
         assert!(executor.wanted().resume.is_some());
     }
@@ -153,7 +153,7 @@ fn rewind_and_changes_begin_phases_anew() {
     assert!(
         executor
             .execution
-            .told("implement")
+            .told("implement", None)
             .unwrap()
             .contains("use tabs")
     );
