@@ -70,7 +70,7 @@ pub(super) fn ask(
     request.extras.begin = Some(session);
     iteration.model.clone_from(&request.choice.model);
     // It never goes on with a conversation.
-    let afresh = |request: &Request| Ok(request.prompt.clone());
+    let afresh = |request: &TurnRequest| Ok(request.prompt.clone());
     let about = (&transcript, &iteration);
     let said = turn::run(this, &agent, request, about, &[], &afresh);
     let end = turn::note(this, &mut iteration, said, |text| {

@@ -98,11 +98,11 @@ pub(super) fn take(
         notes.push((name, server.why));
     }
     notes.extend(ui_testing::note(this, &phase, wanted, &agent.harness));
-    let afresh = Wanted {
+    let afresh = WantedTurn {
         resume: None,
         ..wanted.clone()
     };
-    let afresh = |_: &Request| prompts::prompt(&this.about(), &execution, &phase, &afresh);
+    let afresh = |_: &TurnRequest| prompts::prompt(&this.about(), &execution, &phase, &afresh);
     let turn = run(
         this,
         &agent,
@@ -211,7 +211,7 @@ pub(super) fn run(
     mut request: TurnRequest,
     (transcript, iteration): (&TurnTranscript, &Iteration),
     notes: &[(String, String)],
-    afresh: &dyn Fn(&Request) -> Result<String>,
+    afresh: &dyn Fn(&TurnRequest) -> Result<String>,
 ) -> Result<Turn> {
     loop {
         (this.show)(Progress::Began(iteration));

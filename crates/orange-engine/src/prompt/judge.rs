@@ -46,6 +46,7 @@ pub(crate) fn prompt(
         summary: marks.around("What the task is about", &this.task.summary),
         context: marks.around("The context of the task, as its file has it now", &context),
         spec: marks.around("The specification", &spec),
+        asked: marks.around("What a person asked for", &execution.asked()),
         output: marks.around(
             &format!(
                 "What the agent of phase {} says, and its checks",

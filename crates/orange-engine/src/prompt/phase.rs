@@ -53,6 +53,10 @@ pub(crate) fn prompt(
             "What earlier phases came to:",
             &earlier(this, execution, phase, wanted),
         ),
+        asked: under(
+            "What a person asked for on this task, the oldest first (where two contradict, the newer one counts):",
+            &execution.asked_of_others(&phase.name, resume),
+        ),
         retry: under(
             retry_title(wanted),
             &execution.told(&phase.name, resume).unwrap_or_default(),
@@ -72,7 +76,7 @@ pub(crate) fn prompt(
 }
 
 /// An agent that begins in the middle is told everything, also what the one before it has done.
-fn retry_title(wanted: &Wanted) -> &'static str {
+fn retry_title(wanted: &WantedTurn) -> &'static str {
     match (&wanted.resume, wanted.iteration_of_attempt) {
         (Some(_), _) => "What has to be done differently, or was said, since the last turn:",
         (None, 0 | 1) => "What has to be done differently, or was said:",

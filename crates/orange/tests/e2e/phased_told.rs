@@ -1,9 +1,10 @@
-//! What agents are told of what people and reviews said: nothing of it is lost where a conversation begins anew.
+//! What agents are told of what people and reviews said: nothing of it is lost where a conversation begins anew, and every phase
+//! that follows hears what a person asked for.
 
 use crate::agents::Agents;
 use crate::env::TestTask;
 use crate::phased_reviews::reviewed;
-use crate::phased_runs::phased;
+use crate::phased_runs::{WORKS, phased};
 use crate::run::Run;
 use std::fs;
 
@@ -94,4 +95,40 @@ executor implement iteration 2:
     transcript(&env, &task, "implement", 3)
         .says("A person asks for changes: PURPLE")
         .says("The answer: the dark one");
+}
+
+#[test]
+fn reviewer_judge_and_tester_hear_what_a_person_asked_for() {
+    let env = Agents::new();
+    let script = format!(
+        "{WORKS}\
+executor implement iteration 3:
+  - answer: blocked
+    question: Which blue?
+judge:
+  - say: '{{{{\"decision\": \"approved\", \"reason\": \"fine\"}}}}'
+"
+    );
+    let harness = env.script("phased", &script);
+    let gates = ["--gate", "implement=ai", "--review-harness", &harness];
+    let task = phased(&env, "small", &script, &gates);
+    env.orange(["run", &task.key]).ok();
+    env.until_status(&task, "completed");
+    transcript(&env, &task, "test", 1).silent_about("asked for on this task");
+    env.orange(["request-changes", &task.key, "BLUE please"])
+        .ok();
+    env.until_status(&task, "blocked");
+    env.orange(["answer", &task.key, "the DARK one"]).ok();
+    completed_again(&env, &task, 7);
+    // Who does it is told so, once.
+    transcript(&env, &task, "implement", 3)
+        .says("A person asks for changes: BLUE please")
+        .silent_about("asked for on this task");
+    for (phase, iteration) in [("implement", 5), ("test", 2)] {
+        transcript(&env, &task, phase, iteration)
+            .says("What a person asked for")
+            .says("- Changes were asked for: BLUE please")
+            .says("  > Which blue?")
+            .says("  and was answered: the DARK one");
+    }
 }

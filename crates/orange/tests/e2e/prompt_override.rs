@@ -228,7 +228,7 @@ fn one_that_cannot_be_used_is_said_and_keeps_nothing_from_starting() {
     let task = env.create(["Add a login form"]);
     assert_snapshot!(said(&env, env.orange(["prompt", "show", "worker"])), @"
     ------- stderr -------
-    error: .orange/prompts/worker.md at commit [HASH], line 1: unknown variable {this}; known variables: {summary}, {project}, {branch}, {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}
+    error: .orange/prompts/worker.md at commit [HASH], line 1: unknown variable {this}; known variables: {summary}, {project}, {branch}, {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {asked}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}
     hint: correct it and commit that on the branch tasks start from; until then agents get Orange's own prompt
     [exit status: 3]
     ");
@@ -266,7 +266,7 @@ fn list_and_doctor_warn() {
     let list = said(&env, env.orange(["prompt", "list"]).ok());
     let notes = list.split("------- stderr -------").nth(1).unwrap();
     assert_snapshot!(notes.trim(), @"
-    note: .orange/prompts/worker.md at commit [HASH], line 1: unknown variable {this}; known variables: {summary}, {project}, {branch}, {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}; Orange's own prompt is used instead
+    note: .orange/prompts/worker.md at commit [HASH], line 1: unknown variable {this}; known variables: {summary}, {project}, {branch}, {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {asked}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}; Orange's own prompt is used instead
     note: .orange/prompts/wroker.md has the name of no prompt; there are worker, worker-wait, clarify, reviewer, stuck-fix, review-failed, check-failed, changes-requested, answered, told-stuck, nudge, respawn-planning, respawn-clarification, respawn-working, respawn-agent-review, respawn-reviewing, respawn-stuck, phase-research, phase-spec, phase-design, phase-implement, phase-review, phase-docs, phase-test, phase-validate, classify, judge
     ");
     assert!(

@@ -33,6 +33,7 @@ fn values() -> Values {
         context: "## Context\n\nOn a phone.".into(),
         spec: "The specification: ...".into(),
         earlier: "Earlier: ...".into(),
+        asked: "Asked: ...".into(),
         retry: "What failed: ...".into(),
         ui: "Test the pages.".into(),
         criteria: "all_tests_pass".into(),
@@ -85,7 +86,7 @@ fn errors_name_prompt_line_and_variables() {
             3,
             "prompt stuck-fix, line 3: unknown variable {ke}; known variables: {summary}, {project}, {branch}, \
              {review_round}, {status}, {id}, {key}, {base_branch}, {target_branch}, {max_rounds}, {message}, \
-             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}"
+             {missing}, {task_file}, {phase}, {iteration}, {max_iterations}, {context}, {spec}, {earlier}, {asked}, {retry}, {ui}, {criteria}, {answer}, {files}, {output}, {diff}, {next_status_on_fail}"
                 .into()
         )
     );

@@ -62,6 +62,8 @@ variables! {
     Context context = "what the task's file says under `## Context`";
     Spec spec = "the task's specification, if there is one; `{{SPEC_CONTENT}}` is read as the same";
     Earlier earlier = "what earlier phases came to";
+    Asked asked =
+        "what a person asked for on the task: changes, why a phase was rejected, answers; not what `{retry}` has";
     Retry retry = "what failed, and has to be done differently this time";
     Ui ui =
         "what to test of a user interface, and where screenshots go; only in phases of the kinds implement, test and \
