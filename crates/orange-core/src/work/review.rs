@@ -3,7 +3,7 @@
 use crate::display::clean;
 use crate::naming::one_line;
 use crate::work::answer::{Findings, Severity, as_item};
-use crate::work::execution::{CriterionResult, Execution, Iteration, IterationKind};
+use crate::work::execution::{CriterionResult, Execution, Iteration, IterationKind, PhaseState};
 use crate::work::phase_gate::GateDecision;
 use crate::work::plan::{PhaseKind, Plan};
 use crate::workflow::{IterationOutcome, PhaseStatus};
@@ -27,13 +27,20 @@ pub fn review(
     let findings = execution.findings_of(&turn.phase, turn.attempt);
     let decided = decisions.iter();
     let mut decided = decided.filter(|one| one.phase == turn.phase && one.attempt == turn.attempt);
-    let rejected = decided.next_back().filter(|decision| !decision.approved);
-    let verdict = match findings.count(Severity::Major) == 0 && rejected.is_none() {
-        true => "APPROVED",
-        false => "CHANGES REQUESTED",
-    };
+    let decision = decided.next_back();
+    let rejected = decision.filter(|decision| !decision.approved);
+    let has_major = findings.count(Severity::Major) > 0;
     let subject = subject(plan, execution, &turn.phase);
-    let mut out = format!("# Review: {task} / {subject}\n\n## Verdict: {verdict}\n");
+    let mut out = format!("# Review: {task} / {subject}\n\n");
+    out.push_str(if has_major || rejected.is_some() {
+        "## Verdict: CHANGES REQUESTED\n"
+    } else if decision.is_some() || is_counted(execution, turn) {
+        "## Verdict: APPROVED\n"
+    } else if execution.status(&turn.phase) == PhaseStatus::Blocked {
+        "No verdict yet: a person decides\n"
+    } else {
+        "No verdict yet: nobody has decided\n"
+    });
     if let Some(decision) = rejected {
         let why = decision.reason.as_deref().unwrap_or("no reason given");
         let (by, why) = (in_one_line(&decision.by), in_one_line(why));
@@ -46,6 +53,13 @@ pub fn review(
     out.push_str("\n## Tests\n");
     out.push_str(&tests(execution));
     Some(out)
+}
+
+/// Whether the phase of a review counts by its gate alone. An earlier attempt did, because only another phase began it anew.
+fn is_counted(execution: &Execution, turn: &Iteration) -> bool {
+    let is_current = |state: &&PhaseState| state.attempt == turn.attempt;
+    let current = execution.phase(&turn.phase).filter(is_current);
+    current.is_none_or(|state| state.status == PhaseStatus::Completed)
 }
 
 /// The phase whose work was reviewed: the nearest one before it that implements.
@@ -186,6 +200,54 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_approved_before_it_is_decided() {
+        let mut execution = executed("");
+        let state = |status| PhaseState {
+            status,
+            ..PhaseState::new("review")
+        };
+        let text = |execution: &Execution, decisions: &[GateDecision]| {
+            review("TASK-001", &plan(), execution, decisions).unwrap()
+        };
+        for (status, said) in [
+            (
+                PhaseStatus::Blocked,
+                "\n\nNo verdict yet: a person decides\n\n",
+            ),
+            (
+                PhaseStatus::Running,
+                "\n\nNo verdict yet: nobody has decided\n\n",
+            ),
+            (
+                PhaseStatus::Interrupted,
+                "\n\nNo verdict yet: nobody has decided\n\n",
+            ),
+            (PhaseStatus::Completed, "\n\n## Verdict: APPROVED\n\n"),
+        ] {
+            execution.phases = vec![state(status)];
+            let text = text(&execution, &[]);
+            assert!(text.contains(said), "{status:?}: {text}");
+        }
+        // The task stands at the gate until the decision is carried out.
+        execution.phases = vec![state(PhaseStatus::Blocked)];
+        let decision = decided(true);
+        let text = text(&execution, &[decision]);
+        assert!(text.contains("## Verdict: APPROVED\n"), "{text}");
+    }
+
+    fn decided(approved: bool) -> GateDecision {
+        GateDecision {
+            phase: "review".into(),
+            gate_type: PhaseGateKind::Ai,
+            attempt: 1,
+            approved,
+            reason: Some("it looked\nat nothing".into()),
+            by: "judge (sim)".into(),
+            at: "2026-01-10T10:45:00Z".parse().unwrap(),
+        }
+    }
+
+    #[test]
     fn major_findings_and_a_rejection_ask_for_changes() {
         let major = r#"{"severity": "major", "file": "../../etc/passwd", "line": 3, "text": "It is logged.\nTwice."}"#;
         let text = review("TASK-001", &plan(), &executed(major), &[]).unwrap();
@@ -196,16 +258,7 @@ mod tests {
             ),
             "{text}"
         );
-        let decision = GateDecision {
-            phase: "review".into(),
-            gate_type: PhaseGateKind::Ai,
-            attempt: 1,
-            approved: false,
-            reason: Some("it looked\nat nothing".into()),
-            by: "judge (sim)".into(),
-            at: "2026-01-10T10:45:00Z".parse().unwrap(),
-        };
-        let text = review("TASK-001", &plan(), &executed(""), &[decision]).unwrap();
+        let text = review("TASK-001", &plan(), &executed(""), &[decided(false)]).unwrap();
         assert!(
             text.contains(
                 "## Verdict: CHANGES REQUESTED\n\nRejected by judge (sim): it looked at nothing\n"

@@ -124,6 +124,7 @@ pub(super) fn settle(
 ) -> Result<Option<ExecutorEnd>> {
     execution.settle_gate(&this.plan, &this.rules.core, phase, this.call.now());
     this.store(&execution)?;
+    execution::review_file::write(this.call, &this.place, &this.task);
     Ok((!this.journal()?).then(|| this.interrupted()))
 }
 
