@@ -100,13 +100,14 @@ pub(crate) fn make_screenshots_folder(task: &Path) -> Result<PathBuf> {
     Ok(screenshots)
 }
 
-/// What tells the task's own report from another one; None: there is none, or it is no file. Of one that is too long to be a report
-/// it is not its text.
+/// What tells the task's own report from another one; None: there is none. Of one that is no file, or too long to be a report, it is
+/// not its text.
 pub(crate) fn digest_of_report(task: &Path) -> Result<Option<String>> {
     let path = report_of(task);
     let file = match own_report(task)? {
         FoundBeneath::File(file) => file,
-        FoundBeneath::Other(_) | FoundBeneath::Nothing => return Ok(None),
+        FoundBeneath::Other(why) => return Ok(Some(why.to_owned())),
+        FoundBeneath::Nothing => return Ok(None),
     };
     let about = file.metadata().doing("read", &path)?;
     if about.len() > LONGEST_REPORT {
@@ -143,5 +144,45 @@ impl<R: Read> Read for Digesting<R> {
         let read = self.from.read(buffer)?;
         self.hash.update(buffer.get(..read).unwrap_or_default());
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use std::process::Command;
+
+    #[test]
+    fn something_else_in_the_place_of_the_report_is_seen_and_refused() {
+        let task = tempfile::tempdir().unwrap();
+        let task = task.path();
+        fs::create_dir(task.join(FOLDER)).unwrap();
+        assert_eq!(digest_of_report(task).unwrap(), None);
+        let report = report_of(task);
+        let put: [(&str, &dyn Fn()); 2] = [
+            ("symbolic link", &|| {
+                symlink("/etc/passwd", &report).unwrap()
+            }),
+            ("no regular file", &|| {
+                assert!(
+                    Command::new("mkfifo")
+                        .arg(&report)
+                        .status()
+                        .unwrap()
+                        .success()
+                );
+            }),
+        ];
+        for (why, put) in put {
+            put();
+            let digest = digest_of_report(task).unwrap().unwrap();
+            assert!(digest.contains(why), "{digest}");
+            let source = ReportSource::found(task, task).unwrap();
+            let refused = stage(task, "one", &source, &StoredResults::default());
+            let message = refused.err().unwrap().message;
+            assert!(message.contains(why), "{message}");
+            fs::remove_file(&report).unwrap();
+        }
     }
 }
