@@ -1,5 +1,6 @@
 //! `peek`: what an agent's window shows.
 
+use crate::access;
 use crate::call::Call;
 use crate::error::{Code, Result, err};
 use crate::execution;
@@ -50,6 +51,7 @@ fn task_id<S: Serializer>(task: &Task, to: S) -> std::result::Result<S::Ok, S::E
 
 /// What an agent's window shows; what it showed last if it is gone.
 pub fn peek(call: &Call, place: Place, role: Option<Role>, lines: Option<u32>) -> Result<Screen> {
+    access::not_for_a_judge(call, "look at an agent's window")?;
     let view = task::view(call, place)?;
     let role = role.unwrap_or_else(|| role_to_look_at(&view.task, &view.history));
     let label = view.task.label();

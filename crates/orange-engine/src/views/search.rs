@@ -1,5 +1,6 @@
 //! Looking for words in all that tasks say: summaries, bodies, histories.
 
+use crate::access;
 use crate::call::Call;
 use crate::error::{Result, err};
 use crate::index::list::TaskFilter;
@@ -10,6 +11,7 @@ use orange_core::{Action, text};
 
 /// The tasks that have all these words, best first; of these projects, or of all.
 pub fn search(call: &Call, text: &str, projects: &[String], limit: usize) -> Result<Matches> {
+    access::not_for_a_judge(call, "search what was said")?;
     list::refuse_unknown(call, projects)?;
     let query = Query::parse(text);
     if query.is_empty() {

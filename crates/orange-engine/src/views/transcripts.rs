@@ -1,6 +1,7 @@
 //! The transcripts of a phased task: which there are, and their text, also while it is written. A transcript may have any
 //! size; nothing here holds one in memory.
 
+use crate::access;
 use crate::call::Call;
 use crate::error::{IoContext, Result, err};
 use crate::execution;
@@ -119,6 +120,7 @@ pub fn transcripts(
     place: Place,
     wanted: &WantedTranscripts,
 ) -> Result<(Task, Vec<Transcript>)> {
+    access::not_for_a_judge(call, "read transcripts")?;
     let task = task::view(call, place.clone())?.task;
     is_phased(&task)?;
     let label = task.label();
@@ -338,6 +340,7 @@ impl<'c> TranscriptFollower<'c> {
         place: Place,
         wanted: WantedTranscripts,
     ) -> Result<TranscriptFollower<'c>> {
+        access::not_for_a_judge(call, "read transcripts")?;
         let view = task::view(call, place.clone())?;
         is_phased(&view.task)?;
         let run = sessions::live_run(call, &view.history, Role::Executor).map(|run| run.id);

@@ -1,15 +1,20 @@
 //! What is shown of phased tasks, and what is kept of them for how long.
 
-use crate::home::TestHome;
+use crate::home::{TestHome, agent};
 use crate::task::TestTask;
 use orange_core::task::{Weight, WorkflowName};
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
 use orange_core::work::execution::{
-    CriterionResult, Execution, Iteration, IterationOutcome, PhaseStatus,
+    CriterionResult, Execution, Iteration, IterationKind, IterationOutcome, PhaseStatus,
 };
 use orange_core::work::plan::Plan;
+use orange_core::workflow::Role;
 use orange_engine::database::{Claim, Database};
+use orange_engine::verbs::peek;
+use orange_engine::views::search;
+use orange_engine::views::transcripts::{self, TranscriptFollower, WantedTranscripts};
+use orange_engine::{Caller, Code};
 use serde_json::json;
 use std::time::Duration;
 
@@ -76,6 +81,51 @@ fn worked_on(home: &TestHome, task: &TestTask) {
     database(home)
         .store_execution(&task.id, &execution)
         .unwrap();
+}
+
+#[test]
+fn a_judge_does_not_see_what_the_agent_said() {
+    let home = TestHome::new();
+    let task = phased_task(&home, Weight::Small);
+    let looks = |refused: bool| {
+        let caller = || agent(&task, Role::Executor);
+        let transcripts = home.call(caller(), |call| {
+            transcripts::transcripts(call, task.place.clone(), &WantedTranscripts::default())
+        });
+        let followed = home.call(caller(), |call| {
+            let wanted = WantedTranscripts::default();
+            TranscriptFollower::new(call, task.place.clone(), wanted).map(drop)
+        });
+        let found = home.call(caller(), |call| search::search(call, "word", &[], 1));
+        let window = home.call(caller(), |call| {
+            peek::peek(call, task.place.clone(), None, None)
+        });
+        if refused {
+            transcripts.fails(Code::NotAllowed).says("a judge may not");
+            followed.fails(Code::NotAllowed);
+            found.fails(Code::NotAllowed);
+            window.fails(Code::NotAllowed);
+        } else {
+            transcripts.ok();
+            followed.ok();
+            found.ok();
+            window.fails(Code::NotFound);
+        }
+    };
+    worked_on(&home, &task);
+    looks(false);
+    let plan = plan(&home, &task);
+    let mut execution = database(&home).execution(&task.id).unwrap().unwrap();
+    let mut judge = turn(3, None);
+    (judge.outcome, judge.ended_at) = (None, None);
+    judge.kind = IterationKind::Judge;
+    judge.answer = None;
+    assert!(execution.open(&plan, judge));
+    let stored = database(&home).store_execution(&task.id, &execution);
+    stored.unwrap();
+    looks(true);
+    home.call(Caller::Human, |call| search::search(call, "word", &[], 1))
+        .ok();
 }
 
 #[test]

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 use orange_core::config::time_span;
 use orange_core::suggest::meant;
 use orange_engine::event_log::COMPONENTS;
-use orange_engine::{IoContext, Result, err};
+use orange_engine::{IoContext, Result, access, err};
 use shown::{LogLayout, to_json};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
@@ -108,6 +108,7 @@ pub(crate) fn time_of(text: &str) -> std::result::Result<Timestamp, String> {
 }
 
 pub(crate) fn run(session: &Session, args: &LogArgs) -> Result<()> {
+    access::not_for_a_judge(&session.call, "read the log")?;
     if args.lines == Some(0) && !args.follow {
         return Err(err!(Usage, "--lines 0 shows nothing")
             .hint("name a larger number; with --follow, 0 shows only what comes"));
