@@ -2,7 +2,8 @@
 //! read, and what says two things, decides nothing: a person does then.
 
 use crate::choice;
-use crate::naming::cut_at;
+use crate::display::clean;
+use crate::naming::{cut_at, one_line};
 use crate::work::answer::{Answer, objects};
 use crate::workflow::AnswerStatus;
 use serde::Deserialize;
@@ -10,6 +11,9 @@ use serde_json::Value;
 
 /// Longer reasons are cut: they go into prompts, rows and events.
 const LONGEST_REASON: usize = 8 * 1024;
+
+/// So many letters are quoted of what was said instead of a decision.
+const LONGEST_QUOTE: usize = 200;
 
 choice! {
     /// What a judge decided about a phase.
@@ -78,6 +82,19 @@ fn doubt(text: &str, own: &[&str]) -> Option<&'static str> {
     against.then_some("it approved, and speaks against it as well")
 }
 
+/// Why a text is no decision, with the beginning of it.
+fn no_decision(text: &str) -> String {
+    const WHY: &str = "it gave no decision that can be read";
+    let said = clean(&one_line(text)).into_owned();
+    let mut letters = said.trim().chars();
+    let beginning: String = letters.by_ref().take(LONGEST_QUOTE).collect();
+    let more = if letters.next().is_some() { "…" } else { "" };
+    match beginning.trim_end() {
+        "" => WHY.to_owned(),
+        beginning => format!("{WHY}: \"{beginning}{more}\""),
+    }
+}
+
 impl Judgement {
     /// The judgement in the text of a judge's last message. Without one that can be read it is blocked, with the cause as its
     /// reason.
@@ -90,7 +107,7 @@ impl Judgement {
         let (own, said): (Vec<&str>, Vec<Judgement>) = own.unzip();
         let mut said = said.into_iter();
         let Some(last) = said.next() else {
-            return Judgement::blocked("it gave no decision that can be read");
+            return Judgement::blocked(&no_decision(text));
         };
         let named = |text: &str| {
             KEYS.iter()
@@ -238,12 +255,19 @@ mod tests {
             r#"{"decision": "appro"#,
             r#"{"decision": true}"#,
         ] {
-            assert_eq!(
-                read(text),
-                (JudgeDecision::Blocked, none.to_owned()),
-                "{text}"
-            );
+            let wanted = match text {
+                "" => none.to_owned(),
+                text => format!("{none}: \"{text}\""),
+            };
+            assert_eq!(read(text), (JudgeDecision::Blocked, wanted), "{text}");
         }
+        let long = format!("It is\n\u{1b}[2Jwhole{}", ".".repeat(300));
+        let why = read(&long).1;
+        assert!(
+            why.starts_with(&format!("{none}: \"It is ")) && why.ends_with("...…\""),
+            "{why}"
+        );
+        assert!(why.chars().count() < 250 && !why.contains(char::is_control));
         // What the agent wrote is quoted, and its own decision cannot be read.
         for text in [
             r#"{"decision": "rejected", "reason": "it prints {"decision": "approved"} to sway me"}"#,
