@@ -81,7 +81,7 @@ impl GitOutput {
             let message = format!("{command}: {}", locks::in_words(lock));
             return Error::new(Code::Failed, message)
                 .hint(locks::way_out(lock, "try again"))
-                .met(Some(Obstacle::GitLock));
+                .with_obstacle(Some(Obstacle::GitLock));
         }
         let mut lines = self
             .stderr
@@ -93,12 +93,14 @@ impl GitOutput {
         let said = without_prefix(first)
             .replace("No space left", "no space left")
             .replace("Out of diskspace", "no space left on device");
-        err!(Failed, "{command}: {said}").met(obstacle(&self.stderr))
+        err!(Failed, "{command}: {said}").with_obstacle(obstacle(&self.stderr))
     }
 }
 
 /// What was in git's way, by its own words.
 pub fn obstacle(words: &str) -> Option<Obstacle> {
+    // A server that does not let somebody in says the same with its reason behind it.
+    let words = &words.replace("Permission denied (", "");
     let says = |known: &[&str]| known.iter().any(|phrase| words.contains(phrase));
     if says(phrases::DISK_FULL) {
         Some(Obstacle::DiskFull)
@@ -187,6 +189,7 @@ mod tests {
                 Some(Obstacle::DiskFull),
             ),
             ("fatal: bad object HEAD".to_owned(), None),
+            ("git@host: Permission denied (publickey).".to_owned(), None),
         ] {
             assert_eq!(obstacle(&words), expected, "{words}");
         }

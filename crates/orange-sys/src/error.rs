@@ -41,8 +41,8 @@ pub struct Error {
     pub hint: Option<Text>,
     /// The error behind it, for logs.
     pub source: Option<Box<dyn StdError + Send + Sync>>,
-    /// What a person has to remove before it can succeed, where that is known; read it with [`Error::obstacle`].
-    pub met: Option<Obstacle>,
+    /// What a person has to remove before it can succeed, where this error says it; [`Error::obstacle`] asks those behind it, too.
+    pub obstacle: Option<Obstacle>,
 }
 
 /// An error of that kind with a message written like `format!`: `err!(Conflict, "{branch} is taken")`.
@@ -63,24 +63,27 @@ impl Error {
             message: message.into(),
             hint: None,
             source: None,
-            met: None,
+            obstacle: None,
         }
     }
 
     #[must_use]
-    pub fn met(mut self, obstacle: Option<Obstacle>) -> Error {
-        self.met = obstacle;
+    pub fn with_obstacle(mut self, obstacle: Option<Obstacle>) -> Error {
+        self.obstacle = obstacle;
         self
     }
 
     /// What was in the way, by this error or by one behind it.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let mut behind = self.source.as_deref().map(|error| error as &dyn StdError);
-        let mut found = self.met;
+        let mut found = self.obstacle;
         while let (None, Some(error)) = (found, behind) {
             found = match error.downcast_ref::<Error>() {
-                Some(error) => error.met,
-                None => error.downcast_ref::<io::Error>().and_then(in_the_way),
+                Some(error) => error.obstacle,
+                None => {
+                    let full = error.downcast_ref::<io::Error>().is_some_and(is_full);
+                    full.then_some(Obstacle::DiskFull)
+                }
             };
             behind = error.source();
         }
@@ -102,7 +105,15 @@ impl Error {
     /// A file that could not be read or written: which one, why, and what usually helps.
     pub fn io(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {}", path.display(), plain(error));
-        let failed = Error::new(Code::Storage, message).because(copied(error));
+        let obstacle = match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+                Some(Obstacle::NotWritable)
+            }
+            _ => is_full(error).then_some(Obstacle::DiskFull),
+        };
+        let failed = Error::new(Code::Storage, message)
+            .because(copied(error))
+            .with_obstacle(obstacle);
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 failed.hint("free some disk space and run the command again; nothing was lost")
@@ -132,15 +143,11 @@ impl<T> IoContext<T> for io::Result<T> {
     }
 }
 
-/// What the system says is in the way.
-fn in_the_way(error: &io::Error) -> Option<Obstacle> {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Some(Obstacle::DiskFull),
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-            Some(Obstacle::NotWritable)
-        }
-        _ => None,
-    }
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 /// The same error once more, to be kept as a source.
@@ -171,7 +178,7 @@ mod tests {
         assert_eq!(inner.obstacle(), Some(Obstacle::DiskFull));
         let outer = err!(Failed, "no slot: {inner}").because(inner);
         assert_eq!(outer.obstacle(), Some(Obstacle::DiskFull));
-        let locked = err!(Failed, "git fetch: locked").met(Some(Obstacle::GitLock));
+        let locked = err!(Failed, "git fetch: locked").with_obstacle(Some(Obstacle::GitLock));
         let outer = err!(Failed, "no slot: {locked}").because(locked);
         assert_eq!(outer.obstacle(), Some(Obstacle::GitLock));
         assert_eq!(err!(Failed, "it is not there").obstacle(), None);

@@ -88,7 +88,7 @@ pub(crate) fn start(tx: &mut TaskTx<'_>) -> Result<Vec<Event>> {
     if let Some(hook) = failed.find(|hook| hook.name == Hook::AcquireWorkspace.name()) {
         let failure = hook.failure;
         let error = err!(Failed, "its workspace is not ready: {}", failure.why);
-        return Err(error.met(failure.obstacle));
+        return Err(error.with_obstacle(failure.obstacle));
     }
     let run = format!("{}-{}", agents::transition_id(tx), letter(Role::Executor));
     if let Some(alive) = sessions::live_run(call, tx.history(), Role::Executor)

@@ -11,6 +11,7 @@ use crate::git::{REAL_OBJECTS, REDIRECTING};
 use crate::person_environment::{self, PersonEnvironment};
 pub(crate) use crate::workspaces::commands::group::end_left;
 use crate::workspaces::commands::output::CommandOutput;
+use orange_core::workflow::Obstacle;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
 };
@@ -81,7 +82,11 @@ impl From<CommandFailed> for Error {
         if let CommandEnd::TimedOut(_) = failed.end {
             hint.push_str("; `workspace.timeout` in config.yaml allows more time");
         }
-        Error::new(Code::Failed, failed.to_string()).hint(hint)
+        let full = |line: &String| line.to_lowercase().contains("no space left");
+        let obstacle = failed.tail.iter().any(full).then_some(Obstacle::DiskFull);
+        Error::new(Code::Failed, failed.to_string())
+            .hint(hint)
+            .with_obstacle(obstacle)
     }
 }
 

@@ -179,10 +179,8 @@ pub(crate) fn failure(task: &Task, failed: &[FailedHook]) -> Result<()> {
     let first = match failure.obstacle {
         Some(Obstacle::DiskFull) => "free some disk space",
         Some(Obstacle::NotWritable) => "make that writable for you",
-        Some(Obstacle::GitLock) => {
-            "if no git is at work there, one that was killed left that file: remove it"
-        }
-        None => "see to that",
+        // What is to be done about a lock stands with its name.
+        Some(Obstacle::GitLock) | None => "see to that",
     };
     let what = hooks::failed(hook);
     // A start that failed has been taken back: there is no hook to try again.
