@@ -33,6 +33,7 @@ pub use harnesses::{HARNESSES, NONE, REVIEWER, SIM};
 pub use layer::{Layer, ReadAs, Rejected, SaidSetting, about};
 pub use mistake::{ConfigError, Mistake};
 pub use plans::server_in_words;
+pub use prices::PRICE_PARTS;
 pub use reference::{reference, template};
 pub use schema::schema;
 pub use setting::{RepositoryWord, Setting, SettingKind};

@@ -8,7 +8,7 @@ use crate::yaml::Node;
 pub(super) const PRICES_START: &str = "prices.";
 
 /// What a model has prices for.
-const PARTS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
+pub const PRICE_PARTS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
 
 /// The highest price that is accepted; a higher one is taken for a typing error.
 const MOST: f64 = 1_000_000.0;
@@ -16,14 +16,6 @@ const MOST: f64 = 1_000_000.0;
 pub(super) fn say(config: &mut Config, key: &str, node: &Node) -> Result<(), String> {
     let model = key.strip_prefix(PRICES_START).unwrap_or(key);
     check_model(model).map_err(|problem| format!(": {model:?} {problem}"))?;
-    let part = model
-        .rsplit_once('.')
-        .filter(|(_, part)| PARTS.contains(part));
-    if let Some((model, part)) = part {
-        return Err(format!(
-            ": all prices of a model stand together: {PRICES_START}{model} is {{{part}: …}}"
-        ));
-    }
     let Node::Mapping { entries, .. } = node else {
         return Err("must be a mapping with input, output, cache_read, cache_write".to_owned());
     };

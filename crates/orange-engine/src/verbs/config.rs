@@ -9,7 +9,7 @@ use crate::store::locks::Lock;
 use crate::store::replace;
 use crate::verbs::phased::gates;
 use crate::verbs::start;
-use orange_core::config::{Config, Layer, Setting, about, edited, unknown};
+use orange_core::config::{Config, Layer, PRICE_PARTS, Setting, about, edited, unknown};
 use orange_core::suggest::meant;
 use orange_core::task::Weight;
 use orange_core::work::plan::PhaseKind;
@@ -65,6 +65,9 @@ pub fn change_setting(
     values: Option<&[String]>,
 ) -> Result<SettingChanged> {
     access::people_only(call, "change settings")?;
+    if values.is_some() {
+        whole_price(key)?;
+    }
     let setting = setting(key)?;
     let after = values
         .map(|values| usable(setting, key, values))
@@ -134,6 +137,24 @@ pub fn change_setting(
     })
 }
 
+/// `prices.MODEL.input` would be the price of a model with that ending.
+fn whole_price(key: &str) -> Result<()> {
+    let name = key.strip_prefix("prices.");
+    let parts = name.and_then(|name| name.rsplit_once('.'));
+    let Some((model, part)) = parts.filter(|(_, part)| PRICE_PARTS.contains(part)) else {
+        return Ok(());
+    };
+    let whole = format!("prices.{model}");
+    Err(err!(
+        Usage,
+        "{key}: all prices of a model stand together in {whole}"
+    )
+    .hint(text!(
+        "for example: {}",
+        Action::set_setting(whole, format!("{{{part}: 3}}"))
+    )))
+}
+
 /// A repository's own plan may have a phase of that name; most often it is a slip.
 fn note_unknown_phase(call: &Call, key: &str, layer: &Layer) {
     let Some(gate) = key.strip_prefix("gates.") else {
@@ -154,7 +175,7 @@ fn note_unknown_phase(call: &Call, key: &str, layer: &Layer) {
         let meant = meant(phase, known.iter().copied());
         let known: Vec<&str> = known.into_iter().collect();
         call.notice(format!(
-            "no plan here has a phase {phase:?}, so this gate decides nothing: {meant}there are {}",
+            "no plan in your settings has a phase {phase:?}; this gate counts only where a repository's plan has one: {meant}there are {}",
             known.join(", ")
         ));
     }

@@ -176,7 +176,7 @@ fn a_gate_for_a_phase_that_no_plan_has_is_pointed_out() {
     let env = TestEnvironment::new();
     env.orange(["config", "set", "gates.reveiw", "human"])
         .ok()
-        .says("no plan here has a phase \"reveiw\"")
+        .says("no plan in your settings has a phase \"reveiw\"")
         .says("review");
     env.orange(["config", "set", "gates.docs", "human"])
         .ok()
@@ -187,7 +187,7 @@ fn a_gate_for_a_phase_that_no_plan_has_is_pointed_out() {
         .says("gates.weight_overrides.medium.review");
     env.orange(["config", "set", "prices.my-model.input", "3"])
         .fails_with(2)
-        .says("prices.my-model is {input: …}");
+        .says("all prices of a model stand together in prices.my-model");
     env.orange(["config", "set", "prices.my-model.input", "{input: 3}"])
         .fails_with(2);
 }
