@@ -179,7 +179,10 @@ pub(crate) fn opened(
     tx.check_slot()?;
     tx.note_kept_texts()?;
     if tx.finish_merge()? && tx.ends_itself() {
-        return lock_task(call, tx.leave_to_errand()?);
+        let (from, opened_at) = (tx.from, tx.opened_at);
+        let mut again = lock_task(call, tx.leave_to_errand()?)?;
+        (again.from, again.opened_at) = (from, opened_at);
+        return Ok(again);
     }
     tx.finish_hooks()?;
     tx.journal_rules()?;

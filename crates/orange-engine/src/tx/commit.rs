@@ -7,7 +7,8 @@ use crate::store::Place;
 use crate::tmux::Tmux;
 use crate::tx::{self, TaskTx};
 use crate::workspaces::acquire::Acquired;
-use orange_core::history::{Event, EventType, HookFailure, HookOutcome, HookState};
+use orange_core::history::payload::AgentSpawned;
+use orange_core::history::{Event, HookFailure, HookOutcome, HookState};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::Hook;
 
@@ -21,7 +22,8 @@ pub struct Committed {
     pub from: Status,
     /// Everything that was journalled since the task was locked, in this order.
     pub events: Vec<Event>,
-    /// The hooks of its last status change, and what became of them. The task has moved also where one failed.
+    /// The hooks of its last status change, and what became of them; before them those of a start that failed and was taken back.
+    /// The task has moved also where one failed.
     pub effects: Vec<HookState>,
     /// The slot that the task got.
     pub acquired: Option<Acquired>,
@@ -31,7 +33,11 @@ impl Committed {
     /// The starts of agents, without what only the journal needs.
     pub fn spawned(&self) -> Vec<Event> {
         let starts = self.events.iter();
-        let starts = starts.filter(|event| event.kind == EventType::AgentSpawned);
+        let starts = starts.filter(|event| {
+            let spawned = AgentSpawned::of(event);
+            // One that a person started by themselves is only noted.
+            spawned.is_some_and(|spawned| spawned.adopted != Some(true))
+        });
         let mut starts: Vec<Event> = starts.cloned().collect();
         for event in &mut starts {
             (event.transition, event.seal) = (None, None);
@@ -84,10 +90,20 @@ impl TaskTx<'_> {
         if !events.is_empty() {
             self.write(events)?;
         }
+        self.finish(false)
+    }
+
+    /// Everything behind the journal and TASK.md. Rows that were told are not looked for once more, unless hooks changed some.
+    pub(super) fn finish(mut self, are_rows_told: bool) -> Result<Committed> {
         if self.ends_itself() {
             return self.hand_over();
         }
-        let finished = self.finish_hooks().and_then(|()| self.journal_execution());
+        let hooks = self.hooks_of_last_transition();
+        let are_open = hooks.iter().any(|hook| hook.outcome == HookOutcome::Open);
+        let mut finished = self.finish_hooks();
+        if !are_rows_told || are_open {
+            finished = finished.and_then(|()| self.journal_execution());
+        }
         let finished = finished.and_then(|()| self.end_failed_start());
         self.index()?;
         let of_start = finished?;

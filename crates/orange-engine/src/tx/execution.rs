@@ -83,7 +83,7 @@ impl TaskTx<'_> {
         ));
         self.told_rows = marks;
         self.write(events)?;
-        self.commit(Vec::new())
+        self.finish(true)
     }
 
     /// The events that are missing in the journal.

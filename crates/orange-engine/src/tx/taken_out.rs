@@ -46,6 +46,7 @@ impl TaskTx<'_> {
         self.snapshot.history = History::parse(&left.text);
         self.sealed = seal_checks::drop_unsealed(self.call, &mut self.snapshot.history);
         self.seals = self.sealed.seals.clone();
+        self.opened_at = self.opened_at.min(self.snapshot.history.events.len());
         self.snapshot.journal_bytes = length;
         self.unindexed = true;
         Ok(Some(name))
