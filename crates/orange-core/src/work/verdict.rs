@@ -53,15 +53,17 @@ fn stands_alone(text: &str, part: &str) -> bool {
     is_blank(line_before) && is_blank(line_after)
 }
 
-/// Words with which a judge takes an approval back, or never gave it.
-const AGAINST: [&str; 7] = [
-    "reject",
-    "not approve",
-    "n't approve",
+/// How a judge says that it does not approve.
+const AGAINST: [&str; 9] = [
+    "i reject",
+    "i must reject",
+    "i have to reject",
     "cannot approve",
-    "disapprove",
-    "not acceptable",
-    "not ready",
+    "can't approve",
+    "not approve",
+    "don't approve",
+    "not be approved",
+    "be rejected",
 ];
 
 /// Why an approval cannot be relied on: something other than the end of a code block follows it, or the text around it
@@ -77,7 +79,7 @@ fn doubt(text: &str, own: &[&str]) -> Option<&'static str> {
     if !after.lines().all(is_fence) {
         return Some("it approved, and said something else after that");
     }
-    let around = around.to_lowercase();
+    let around = around.to_lowercase().replace('’', "'");
     let against = AGAINST.iter().any(|words| around.contains(words));
     against.then_some("it approved, and speaks against it as well")
 }
@@ -121,7 +123,7 @@ impl Judgement {
         if last.decision == JudgeDecision::Approved
             && let Some(doubt) = doubt(text, &own)
         {
-            return Judgement::blocked(doubt);
+            return Judgement::blocked(&format!("{doubt}: {}", last.reason));
         }
         match other {
             Some(other) => Judgement::blocked(&format!(
@@ -281,13 +283,14 @@ mod tests {
             "{\"decision\": \"approved\", \"reason\": \"ok\"}\nBut on reflection I reject it.",
             "{\"decision\": \"approved\", \"reason\": \"ok\"}\nThat is all.",
             "I reject this work.\n{\"decision\": \"approved\", \"reason\": \"ok\"}",
-            "I can't approve this.\n{\"decision\": \"approved\"}",
+            "I can’t approve this.\n{\"decision\": \"approved\"}",
         ] {
             assert_eq!(read(text).0, JudgeDecision::Blocked, "{text}");
         }
         for text in [
             "I looked at all of it.\n```json\n{\"decision\": \"approved\"}\n```\n",
             "{\"decision\": \"approved\", \"reason\": \"nothing to reject\"}",
+            "The parser now rejects NUL. I see no reason to reject it.\n{\"decision\": \"approved\"}",
         ] {
             assert_eq!(read(text).0, JudgeDecision::Approved, "{text}");
         }
