@@ -139,7 +139,7 @@ pub static PHASED: Workflow = Workflow {
         row!([Finalizing] => Finished, by [ENGINE], if [Merged], then ENDING),
         row!((blocked Merge or Completed) => Finished, by [HUMAN], verb Merge, if [Merged],
             then ENDING),
-        // Whoever stands at a gate decides about the phase first.
+        // At a gate a person decides about the phase first. Work that a pull request brought in leaves nothing to decide.
         row!((any open but Gate) => Finished, by [says(Trigger::RESOLVE), by_when(Who::Human, Trigger::FORCE)],
             verb Merge, if [Merged], then ENDING),
         row!((any open) => Finished, by [by_when(Who::Engine, Trigger::PR_MERGED)], verb Merge, if [Merged],

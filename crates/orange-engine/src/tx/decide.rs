@@ -9,7 +9,7 @@ use orange_core::gate::Gate;
 use orange_core::history::{Event, History};
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::Task;
-use orange_core::workflow::{Actor, Condition, Intent, Transition, Workflow};
+use orange_core::workflow::{Actor, Condition, Intent, Transition, Trigger, Workflow};
 use std::collections::BTreeSet;
 
 impl TaskTx<'_> {
@@ -25,6 +25,19 @@ impl TaskTx<'_> {
             ..KnownFacts::default()
         };
         self.decide_knowing(Actor::Human, wish, known)
+    }
+
+    /// Checks the end of a task whose work is in its target, whatever a person was asked.
+    pub(crate) fn decide_landed(&self, resolution: Option<&str>) -> Result<Event> {
+        let wish = Move {
+            trigger: Some(Trigger::PR_MERGED),
+            ..Move::to(facts::destination(&self.task, Intent::Merge)?)
+        };
+        let known = KnownFacts {
+            resolution,
+            ..KnownFacts::default()
+        };
+        self.decide_knowing(Actor::Engine, wish, known)
     }
 
     /// Checks a move that Orange makes by itself.

@@ -40,7 +40,7 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
         text!("from {from} {caller} can go to: {}", allowed.join(", "))
     };
     let no_way = matches!(refusal, Refusal::NoRow | Refusal::NotYours { .. });
-    if no_way && actor == Actor::Human && stands_at_gate(task) {
+    if no_way && actor == Actor::Human && task.is_at_phase_gate() {
         return undecided(task, &format!("cannot move {label} to {to}"));
     }
     match refusal {
@@ -88,12 +88,6 @@ pub(crate) fn explain(call: &Call, task: &Task, wish: Move, refusal: Refusal) ->
         )
         .hint(format!("{}, in {}", problem.hint(), file_of(call, task))),
     }
-}
-
-/// Whether a person decides about a phase where the task stands: nothing else leads on.
-pub(crate) fn stands_at_gate(task: &Task) -> bool {
-    let mut rows = task.rows();
-    rows.any(|row| row.conditions.contains(&Condition::DecisionStored))
 }
 
 /// The refusal of something that has to wait for that decision.

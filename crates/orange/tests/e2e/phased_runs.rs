@@ -262,6 +262,7 @@ fn a_person_decides_at_a_gate() {
         &["merge", &task.key, "--force"],
         &["resolve", &task.key, "--message", "by hand", "--yes"],
         &["update", &task.key, "--gate", "implement=skip"],
+        &["update", &task.key, "--gate", "implement="],
     ] {
         env.orange(way)
             .fails_with(3)

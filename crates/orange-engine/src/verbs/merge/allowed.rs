@@ -5,7 +5,7 @@ use crate::error::{Result, err};
 use crate::facts::is_without_work;
 use crate::projects::Project;
 use crate::store::Place;
-use crate::tx::refusal::{stands_at_gate, undecided};
+use crate::tx::refusal::undecided;
 use crate::verbs::merge::MergeWish;
 use orange_core::history::History;
 use orange_core::merge::Strategy;
@@ -65,7 +65,7 @@ pub(crate) fn has_a_target(task: &Task, project: &Project) -> Result<()> {
 
 /// A phase that waits for a person's decision comes first.
 pub(crate) fn decided(task: &Task) -> Result<()> {
-    if stands_at_gate(task) {
+    if task.is_at_phase_gate() {
         return Err(undecided(task, &format!("cannot merge {}", task.label())));
     }
     Ok(())

@@ -78,11 +78,14 @@ pub fn decide(call: &Call, place: Place, wish: &PersonDecision<'_>) -> Result<Co
         return Err(nothing_to_decide(&tx.task));
     };
     let reason = reason.trim();
-    let planned = plan.phase(&phase.name);
-    let gate_type = planned.map(|planned| rules::gate_of(call, &tx.task, &plan, planned));
+    // As it was when the phase came to it, whatever settings say by now: a judge that could not tell, or a person.
+    let gate_type = match execution.undecided(&phase.name) {
+        Some(_) => PhaseGateKind::Ai,
+        None => PhaseGateKind::Human,
+    };
     let decision = GateDecision {
         phase: phase.name.clone(),
-        gate_type: gate_type.transpose()?.unwrap_or(PhaseGateKind::Human),
+        gate_type,
         attempt: phase.attempt,
         approved,
         reason: (!reason.is_empty()).then(|| reason.to_owned()),

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::error::{Result, err};
-use crate::tx::refusal::{stands_at_gate, undecided};
+use crate::tx::refusal::undecided;
 use crate::{execution, settings};
 use orange_core::suggest::meant;
 use orange_core::task::{Task, Weight};
@@ -35,6 +35,7 @@ pub(crate) fn with_gate(
         )
         .hint(text!("leave {} out", Parameter::Gate)));
     }
+    not_at_its_gate(call, task, phase)?;
     let mut gates = task.gates.clone();
     match kind {
         None => {
@@ -54,16 +55,15 @@ pub(crate) fn with_gate(
                 };
                 return Err(error.hint(format!("{meant}there are {}", known.join(", "))));
             }
-            not_at_its_gate(call, task, phase)?;
             gates.insert(phase.to_owned(), Value::from(kind.as_str()));
         }
     }
     Ok(gates)
 }
 
-/// Who decides about a phase is settled once somebody is asked: what is stored of the decision says which gate it was.
+/// The kind of a gate is fixed while a task waits at it: what is stored of the decision says which gate it was.
 fn not_at_its_gate(call: &Call, task: &Task, phase: &str) -> Result<()> {
-    if !stands_at_gate(task) {
+    if !task.is_at_phase_gate() {
         return Ok(());
     }
     let plan = execution::required_plan(call, task)?;
