@@ -304,4 +304,17 @@ mod tests {
         }
         assert_eq!(agreed.difference(&agreed), None);
     }
+
+    /// People agreed to hashes of this form: another one would ask them all again.
+    #[test]
+    fn consents_of_before_count() {
+        let mut kinds = crate::harness::list::ALL.iter();
+        let claude = kinds.find(|kind| kind.name() == "claude").unwrap();
+        let given = ProjectFiles {
+            kind: *claude,
+            ..files(&[(".claude/settings.json", "1")])
+        };
+        let hash = "991c20feb925aae7ba4705b2ee7ab41e273aa12da6608981029906e0ce9117a8";
+        assert_eq!(given.hash(), hash);
+    }
 }

@@ -66,35 +66,26 @@ const AGAINST: [&str; 9] = [
     "be rejected",
 ];
 
-/// Why an approval cannot be relied on: something other than the end of a code block follows it, or the text around it
-/// speaks against it. A person has to read that.
-fn doubt(text: &str, own: &[&str]) -> Option<&'static str> {
+/// Words with which a judge takes back what it has just said.
+const TURNS: [&str; 16] = [
+    "although", "but", "cannot", "except", "fail", "fails", "however", "must", "no", "not",
+    "reject", "rejected", "should", "unless", "withdraw", "wrong",
+];
+
+/// Whether a judge speaks against its own approval: it says anywhere that it does not approve, or takes it back afterwards.
+/// A person has to read that.
+fn is_doubtful(text: &str, own: &[&str]) -> bool {
     let around = own.iter().fold(text.to_owned(), |around, object| {
         around.replacen(object, "", 1)
     });
+    let plain = |text: &str| text.to_lowercase().replace('’', "'");
+    let around = plain(&around);
     // The last one is found first.
-    let last = own.first()?;
-    let (_, after) = text.rsplit_once(last)?;
-    let is_fence = |line: &str| line.trim().chars().all(|letter| letter == '`');
-    if !after.lines().all(is_fence) {
-        return Some("it approved, and said something else after that");
-    }
-    let around = around.to_lowercase().replace('’', "'");
-    let against = AGAINST.iter().any(|words| around.contains(words));
-    against.then_some("it approved, and speaks against it as well")
-}
-
-/// Why a text is no decision, with the beginning of it.
-fn no_decision(text: &str) -> String {
-    const WHY: &str = "it gave no decision that can be read";
-    let said = clean(&one_line(text)).into_owned();
-    let mut letters = said.trim().chars();
-    let beginning: String = letters.by_ref().take(LONGEST_QUOTE).collect();
-    let more = if letters.next().is_some() { "…" } else { "" };
-    match beginning.trim_end() {
-        "" => WHY.to_owned(),
-        beginning => format!("{WHY}: \"{beginning}{more}\""),
-    }
+    let after = own.first().and_then(|last| text.rsplit_once(last));
+    let after = plain(after.map_or("", |(_, after)| after));
+    let mut words = after.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    AGAINST.iter().any(|words| around.contains(words))
+        || words.any(|word| TURNS.contains(&word) || word.ends_with("n't"))
 }
 
 impl Judgement {
@@ -120,10 +111,12 @@ impl Judgement {
             return Judgement::blocked("it gave a decision, and speaks of another one");
         }
         let other = said.find(|other| other.decision != last.decision);
-        if last.decision == JudgeDecision::Approved
-            && let Some(doubt) = doubt(text, &own)
-        {
-            return Judgement::blocked(&format!("{doubt}: {}", last.reason));
+        if last.decision == JudgeDecision::Approved && is_doubtful(text, &own) {
+            let why = format!(
+                "it approved, and speaks against it as well: {}",
+                last.reason
+            );
+            return Judgement::blocked(&why);
         }
         match other {
             Some(other) => Judgement::blocked(&format!(
@@ -281,7 +274,7 @@ mod tests {
         }
         for text in [
             "{\"decision\": \"approved\", \"reason\": \"ok\"}\nBut on reflection I reject it.",
-            "{\"decision\": \"approved\", \"reason\": \"ok\"}\nThat is all.",
+            "{\"decision\": \"approved\", \"reason\": \"ok\"}\nHowever, the tests must be mended first.",
             "I reject this work.\n{\"decision\": \"approved\", \"reason\": \"ok\"}",
             "I can’t approve this.\n{\"decision\": \"approved\"}",
         ] {
@@ -290,6 +283,7 @@ mod tests {
         for text in [
             "I looked at all of it.\n```json\n{\"decision\": \"approved\"}\n```\n",
             "{\"decision\": \"approved\", \"reason\": \"nothing to reject\"}",
+            "{\"decision\": \"approved\", \"reason\": \"ok\"}\nThat is all.",
             "The parser now rejects NUL. I see no reason to reject it.\n{\"decision\": \"approved\"}",
         ] {
             assert_eq!(read(text).0, JudgeDecision::Approved, "{text}");
