@@ -26,6 +26,7 @@ use crate::store::locks::Rank;
 use crate::store::{LOCK_TIMEOUT, Place, Snapshot, feed, journal};
 pub use crate::tx::commit::Committed;
 pub use crate::tx::commit::FailedHook;
+pub(crate) use crate::tx::refusal::explain_lock;
 pub use crate::tx::write_reconciled::written_fields;
 use crate::workspaces::acquire::Acquired;
 use crate::workspaces::{self, Lease, acquire};
@@ -554,21 +555,6 @@ impl TaskTx<'_> {
 /// Names a transition: its hooks and the runs that they start are known by it.
 pub(crate) fn transition_id() -> String {
     nanoid::nanoid!(12, &orange_core::id::ID_ALPHABET)
-}
-
-pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
-    match error {
-        LockError::Busy { holder } => {
-            let who = holder.unwrap_or_else(|| "another orange process".into());
-            err!(Busy, "{} is being changed by {who}", place.folder())
-                .hint("try again when that process has finished")
-        }
-        LockError::Gone => err!(NotFound, "{} is not there any more", place.folder()).hint(text!(
-            "{} brings a deleted task back",
-            Action::list_deleted()
-        )),
-        LockError::Io(error) => Error::io("lock", &place.path, &error),
-    }
 }
 
 /// As [`damaged`], for a task without a journal that could tell more.

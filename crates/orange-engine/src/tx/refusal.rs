@@ -4,6 +4,8 @@ use crate::access::with_article;
 use crate::call::Call;
 use crate::error::{Error, err};
 use crate::facts;
+use crate::store::Place;
+use crate::store::lock::LockError;
 use orange_core::machine::{self, Move, Refusal};
 use orange_core::task::{Status, Task};
 use orange_core::workflow::{Actor, Condition, Intent, Trigger, Workflow};
@@ -145,4 +147,20 @@ fn row_with(condition: Condition, task: &Task, way_out: Text) -> Text {
     let mut rows = task.rows();
     let row = rows.find(|row| row.conditions.contains(&condition));
     row.map_or(way_out, |row| Action::move_to(task.name(), row.to).into())
+}
+
+/// Why the lock of a task could not be had.
+pub(crate) fn explain_lock(place: &Place, error: LockError) -> Error {
+    match error {
+        LockError::Busy { holder } => {
+            let who = holder.unwrap_or_else(|| "another orange process".into());
+            err!(Busy, "{} is being changed by {who}", place.folder())
+                .hint("try again when that process has finished")
+        }
+        LockError::Gone => err!(NotFound, "{} is not there any more", place.folder()).hint(text!(
+            "{} brings a deleted task back",
+            Action::list_deleted()
+        )),
+        LockError::Io(error) => Error::io("lock", &place.path, &error),
+    }
 }
