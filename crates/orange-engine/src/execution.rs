@@ -216,7 +216,7 @@ pub(crate) fn put_plan(
     edited: bool,
 ) -> Result<()> {
     let execution = execution(call, task)?.with_plan(plan);
-    let execution = spec::under_new_plan(call, place, task, plan, execution)?;
+    let execution = spec::with_given_spec(call, place, task, plan, execution)?;
     call.with_database(|database| database.replace_plan(&task.id, plan, edited, &execution))
 }
 

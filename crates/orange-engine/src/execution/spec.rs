@@ -109,8 +109,8 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// An execution under a plan that was just written: a phase that would write the specification is left out where one was given.
-pub(crate) fn under_new_plan(
+/// An execution that begins: a phase that would write the specification is left out where one was given.
+pub(crate) fn with_given_spec(
     call: &Call,
     place: &Place,
     task: &Task,
@@ -125,7 +125,7 @@ pub(crate) fn under_new_plan(
     })
 }
 
-/// The execution as it would begin under a plan that is not written yet.
+/// The execution as it would begin or go on, also under a plan that is not written yet.
 pub(crate) fn first_execution(
     call: &Call,
     place: &Place,
@@ -133,8 +133,5 @@ pub(crate) fn first_execution(
     plan: &Plan,
 ) -> Result<Execution> {
     let execution = execution::execution(call, task)?;
-    if execution::plan(call, task)?.is_some() {
-        return Ok(execution);
-    }
-    under_new_plan(call, place, task, plan, execution)
+    with_given_spec(call, place, task, plan, execution)
 }

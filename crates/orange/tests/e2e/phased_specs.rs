@@ -365,6 +365,20 @@ fn the_file_of_an_older_home_is_read_and_never_written() {
         .ok();
     assert_eq!(spec(&env, &task)["content"], given);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), WHOLE);
+    // It is taken for what an agent would write, also where the plan is older than it.
+    let planned = env.create([&new[..], &["--weight", "medium"]].concat());
+    std::fs::write(planned.file().with_file_name("spec.md"), WHOLE).unwrap();
+    env.orange(["run", &planned.key]).ok();
+    env.until("the phase is left out", || {
+        phase(&env, &planned, "spec")["status"] == "skipped"
+    });
+    assert_eq!(spec(&env, &planned)["content"], WHOLE);
+    // What nobody wrote is not kept.
+    env.call(["spec", "set", &task.key, "-"])
+        .input(" \n")
+        .run()
+        .fails_with(2)
+        .silent_about("your text is in");
     // One that cannot be used is told of, and keeps nobody from another one.
     let second = env.create(new);
     std::fs::write(second.file().with_file_name("spec.md"), [b'a', 0xff]).unwrap();

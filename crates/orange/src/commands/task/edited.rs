@@ -31,7 +31,9 @@ impl EditedText {
         let is_typed = file == Path::new("-");
         match take(&text) {
             // What came through a pipe is nowhere else.
-            Err(error) if is_typed => Err(self.kept(self.copy_of(text.as_bytes())?, error)),
+            Err(error) if is_typed && !text.trim().is_empty() => {
+                Err(self.kept(self.copy_of(text.as_bytes())?, error))
+            }
             outcome => outcome,
         }
     }
