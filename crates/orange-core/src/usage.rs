@@ -25,6 +25,21 @@ pub struct Usage {
     pub cost_partial: bool,
 }
 
+/// `$0.16`, or `≥ $0.16` where that is not all of it.
+pub(crate) fn cost_in_words(cost: f64, is_partial: bool) -> String {
+    if !is_partial {
+        return format!("${cost:.2}");
+    }
+    // A lower bound is never rounded up; the rest makes up for what binary fractions lose.
+    let cents = (cost * 100.0 + 1e-6).floor();
+    let bound = if cents.is_finite() {
+        cents / 100.0
+    } else {
+        cost
+    };
+    format!("≥ ${bound:.2}")
+}
+
 impl Usage {
     pub fn is_empty(&self) -> bool {
         *self == Usage::default()
@@ -43,18 +58,7 @@ impl Usage {
 
     /// `$0.16`, or `≥ $0.16` where that is not all of it; None where no cost is known.
     pub fn cost_in_words(&self) -> Option<String> {
-        let cost = self.cost?;
-        if self.cost_partial {
-            // A lower bound is never rounded up; the rest makes up for what binary fractions lose.
-            let cents = (cost * 100.0 + 1e-6).floor();
-            let bound = if cents.is_finite() {
-                cents / 100.0
-            } else {
-                cost
-            };
-            return Some(format!("≥ ${bound:.2}"));
-        }
-        Some(format!("${cost:.2}"))
+        Some(cost_in_words(self.cost?, self.cost_partial))
     }
 
     /// The cost, or the tokens where no harness said what they cost: `$0.16`, `57.0k tok`.

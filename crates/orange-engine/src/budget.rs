@@ -76,18 +76,17 @@ pub(crate) fn spent_in_words(call: &Call, task: &Task) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// Why a task does not start by itself: of one that has no plan by its workflow the month's budget alone counts.
-pub(crate) fn why_not_start(call: &Call, task: &Task) -> Result<Option<String>> {
+/// The budget for which a task does not start by itself: of one that has no plan by its workflow the month's budget alone counts.
+pub(crate) fn in_the_way(call: &Call, task: &Task) -> Result<Option<Budget>> {
     let budget = &settings::config(call)?.budget;
     if budget.task.is_none() && budget.month.is_none() {
         return Ok(None);
     }
-    let found = if Workflow::named(task.workflow).has_plans {
-        spent(call, &stored(call, task)?)?
+    if Workflow::named(task.workflow).has_plans {
+        spent(call, &stored(call, task)?)
     } else {
-        of_month(call)?.filter(Budget::is_spent)
-    };
-    Ok(found.map(|budget| budget.in_words()))
+        Ok(of_month(call)?.filter(Budget::is_spent))
+    }
 }
 
 fn stored(call: &Call, task: &Task) -> Result<Execution> {

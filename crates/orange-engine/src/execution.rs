@@ -87,12 +87,17 @@ fn lost_plan(task: &Task) -> Error {
     ))
 }
 
-/// Why a budget keeps a task from starting by itself. One whose last phase was approved has nothing left that costs anything.
-pub(crate) fn why_over_budget(call: &Call, task: &Task) -> Result<Option<String>> {
-    match budget::why_not_start(call, task)? {
+/// The budget that keeps a task from starting by itself. One whose last phase was approved has nothing left that costs anything.
+pub(crate) fn over_budget(call: &Call, task: &Task) -> Result<Option<Budget>> {
+    match budget::in_the_way(call, task)? {
         Some(_) if takes_no_turn(call, task)? => Ok(None),
-        why => Ok(why),
+        found => Ok(found),
     }
+}
+
+/// The same in words.
+pub(crate) fn why_over_budget(call: &Call, task: &Task) -> Result<Option<String>> {
+    Ok(over_budget(call, task)?.map(|budget| budget.in_words()))
 }
 
 /// Why a phased task does not go on although it is asked for: its own budget is spent, which only a person changes.

@@ -1,6 +1,7 @@
 //! Budgets: what a task and a calendar month may cost, and whether that is spent.
 
 use crate::cost::Cost;
+use crate::usage::cost_in_words;
 use crate::{Timestamp, choice};
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -75,7 +76,7 @@ impl Budget {
         let words = match self.state {
             BudgetState::Spent => format!("{whose} budget of ${limit:.2} is spent ({used})"),
             BudgetState::Free | BudgetState::Warn => {
-                format!("{used} of {whose} budget of ${limit:.2} are spent")
+                format!("{used} of {whose} budget of ${limit:.2} is spent")
             }
         };
         match &self.missing_prices {
@@ -100,8 +101,7 @@ impl Budget {
     }
 
     fn spent_in_words(&self) -> String {
-        let sign = if self.partial { "≥ " } else { "" };
-        format!("{sign}${:.2}", self.spent)
+        cost_in_words(self.spent, self.partial)
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         );
         assert_eq!(
             budget(BudgetScope::Month, &cost(2.45)).in_words(),
-            "$2.45 of the month's budget of $3.00 are spent"
+            "$2.45 of the month's budget of $3.00 is spent"
         );
         let unpriced = Usage {
             input: 57_000,
@@ -201,6 +201,11 @@ mod tests {
             "its budget of $3.00 is spent (≥ $3.12); 57.0k tokens have no price (prices.x)"
         );
         assert_eq!(told.unpriced_tokens, 57_000);
+        // A lower bound is not rounded up, here as everywhere.
+        let mut bound = cost(2.459);
+        bound.add(Some(unpriced.into()), Some("x"), "codex");
+        let told = budget(BudgetScope::Month, &bound);
+        assert_eq!(told.in_brief(), "≥ $2.45 of $3.00");
     }
 
     #[test]

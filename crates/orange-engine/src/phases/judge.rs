@@ -3,7 +3,7 @@
 
 use crate::effects::executor::harness_of_judge;
 use crate::effects::{spoken, start_agent};
-use crate::error::{IoContext, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::execution;
 use crate::headless::{TurnExtras, TurnRequest};
 use crate::phases::after_turn;
@@ -130,9 +130,17 @@ pub(super) fn settle(
 
 fn agent(this: &Executor<'_>) -> Result<(TurnAgent, Role)> {
     let (harness, role) = harness_of_judge(this.call, &this.task)?;
-    let program = programs::fit_program(this.call, &harness)?;
-    start_agent::check_login(this.call, &this.task, role)?;
+    let program = programs::fit_program(this.call, &harness).map_err(of_judge)?;
+    start_agent::check_login(this.call, &this.task, role).map_err(of_judge)?;
     Ok((TurnAgent { harness, program }, role))
+}
+
+/// A person has to see to another harness than that of the task's own agents.
+fn of_judge(error: Error) -> Error {
+    Error {
+        message: format!("its judge cannot be asked: {}", error.message),
+        ..error
+    }
 }
 
 fn request(

@@ -327,6 +327,15 @@ pub(super) fn note(
             (IterationOutcome::Service, None)
         }
         FailureKind::LoggedOut | FailureKind::Refused => {
+            let why = match iteration.kind {
+                IterationKind::Judge => {
+                    format!(
+                        "its judge cannot be asked: harness {}: {why}",
+                        iteration.harness
+                    )
+                }
+                _ => why,
+            };
             let end = ExecutorEnd::Because(Trigger::NO_HARNESS, why);
             (IterationOutcome::Service, Some(end))
         }

@@ -179,6 +179,11 @@ pub fn why_not_now(call: &Call, task: &Task) -> Result<Option<String>> {
     }
 }
 
+/// Whether a task waits for nothing but a person's word about its own budget.
+pub fn waits_for_own_budget(call: &Call, task: &Task) -> Result<bool> {
+    Ok(execution::own_budget_spent(call, task)?.is_some())
+}
+
 /// The budget that keeps a task from starting. A person who starts an agent to work with is told, and not stopped.
 fn budget_in_its_way(call: &Call, task: &Task) -> Result<Option<String>> {
     let why = execution::why_over_budget(call, task)?;

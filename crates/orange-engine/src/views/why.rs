@@ -178,7 +178,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     };
     // What runs is paused before its next turn.
     let budget = if starts || is_paused(&view.task) {
-        execution::why_over_budget(call, &view.task)?
+        execution::over_budget(call, &view.task)?
     } else {
         None
     };
@@ -228,10 +228,7 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
         limit,
         budget,
         untrusted: untrusted.map(|refusal| refusal.message),
-        without_agent: new
-            .filter(|_| view.task.has_plan())
-            .and_then(|_| executor::check_can_execute(call, &view.task).err())
-            .map(|refusal| refusal.message),
+        without_agent: without_agent(call, &view.task),
         without_commits: new.and_then(|project| without_commits(call, project)),
         without_base: new.and_then(|project| without_base(call, project, &view.task)),
         branch_elsewhere: new.and_then(|project| {
@@ -261,6 +258,27 @@ pub fn why_of(call: &Call, view: &TaskView) -> Result<Why> {
     Ok(why(situation, &around))
 }
 
+/// Why no agent can execute the plan of a task that is to start, or to go on with another harness alone.
+fn without_agent(call: &Call, task: &Task) -> Option<StartRefused> {
+    let waits_for_person = is_paused(task) || Move::on(task, Trigger::RETRY).is_some();
+    if !task.has_plan() || task.has_started() && !waits_for_person {
+        return None;
+    }
+    if let Err(refusal) = executor::harness_of_turns(call, task) {
+        return Some(StartRefused {
+            why: refusal.message,
+            next: Action::set_harness(task.name()),
+        });
+    }
+    // What else is missing may be there again at the next try.
+    let refusal = executor::check_can_execute(call, task).err();
+    let refusal = refusal.filter(|_| !task.has_started());
+    refusal.map(|refusal| StartRefused {
+        why: refusal.message,
+        next: Action::run(task.name(), false),
+    })
+}
+
 /// Whether only a person's word makes its execution go on.
 fn is_paused(task: &Task) -> bool {
     Move::on(task, Trigger::RESUME).is_some()
@@ -284,7 +302,10 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<ExecutionFacts> {
     let last = turns.rev().find(|turn| turn.kind == IterationKind::Turn);
     let judge = execution.judge_of_attempt(phase);
     let judging = judge.and_then(|run| match run.again_at {
-        _ if run.is_open() => Some(text!("the judge looks at {phase} since {}", run.started_at)),
+        _ if run.is_open() => Some(text!(
+            "the judge has been looking at {phase} since {}",
+            run.started_at
+        )),
         Some(again) if run.outcome == Some(IterationOutcome::Service) => {
             let why = run.error.as_deref().unwrap_or("the service failed");
             Some(text!("{why}; the judge is asked again at {}", again))
@@ -331,7 +352,7 @@ pub(crate) fn execution_of(call: &Call, task: &Task) -> Result<ExecutionFacts> {
 /// The same, with the MCP servers that the agent of its last turn did without.
 fn execution_with_servers(call: &Call, view: &TaskView) -> Result<ExecutionFacts> {
     let mut execution = execution_of(call, &view.task)?;
-    if execution.phase.is_some() {
+    if view.task.has_plan() && !view.task.status.is_terminal() {
         execution.without = missing_servers(&view.history);
         if let Some(progress) = &mut execution.progress {
             progress.without.clone_from(&execution.without);
@@ -346,6 +367,9 @@ fn missing_servers(history: &History) -> Option<String> {
     let mut found = Vec::new();
     for event in history.events.iter().rev() {
         match event.payload() {
+            // A judge has no servers.
+            Payload::IterationStarted(note) | Payload::IterationEnded(note)
+                if note.kind == Some(IterationKind::Judge) => {}
             Payload::IterationEnded(_) => is_over = true,
             Payload::IterationStarted(_) if is_over => break,
             Payload::McpServerFailed(failed) => {

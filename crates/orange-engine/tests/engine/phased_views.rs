@@ -2,6 +2,7 @@
 
 use crate::home::{TestHome, agent};
 use crate::task::TestTask;
+use orange_core::Action;
 use orange_core::task::{Weight, WorkflowName};
 use orange_core::usage::Usage;
 use orange_core::work::answer::Answer;
@@ -12,8 +13,8 @@ use orange_core::work::plan::Plan;
 use orange_core::workflow::Role;
 use orange_engine::database::{Claim, Database};
 use orange_engine::verbs::peek;
-use orange_engine::views::search;
 use orange_engine::views::transcripts::{self, TranscriptFollower, WantedTranscripts};
+use orange_engine::views::{search, task, why};
 use orange_engine::{Caller, Code};
 use serde_json::json;
 use std::time::Duration;
@@ -126,6 +127,19 @@ fn a_judge_does_not_see_what_the_agent_said() {
     looks(true);
     home.call(Caller::Human, |call| search::search(call, "word", &[], 1))
         .ok();
+}
+
+#[test]
+fn a_harness_that_needs_a_terminal_has_a_person_choose_another() {
+    let home = TestHome::new();
+    let task = phased_task(&home, Weight::Small);
+    let explained = home.call(Caller::Human, |call| {
+        let view = task::view_judged(call, task.place.clone())?;
+        let found = why::explanation(call, &view)?;
+        Ok((found.next, view.task.name()))
+    });
+    let (next, name) = explained.value();
+    assert_eq!(next, Some(Action::set_harness(name)));
 }
 
 #[test]

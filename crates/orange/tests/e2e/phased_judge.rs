@@ -246,7 +246,7 @@ fn a_judge_that_looks_is_shown_and_paused_and_asked_again() {
     });
     env.orange(["why", &task.key])
         .ok()
-        .says("iteration 1 of 5 of implement: the judge looks at implement since");
+        .says("iteration 1 of 5 of implement: the judge has been looking at implement since");
     let shown = env.show(&task);
     let phase = &shown["execution"]["phases"]["implement"];
     assert_eq!(phase["judge"], "the judge looks at it");

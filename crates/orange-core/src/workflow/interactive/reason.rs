@@ -50,6 +50,8 @@ pub enum Reason {
         branch: String,
         target: String,
         concerns: Vec<String>,
+        /// What the agent of its last turn did without.
+        without: Option<String>,
     },
     Stuck(Stuck),
     Children(Vec<String>),
@@ -215,15 +217,18 @@ impl Reason {
                 branch,
                 target,
                 concerns,
+                without,
             } => {
+                let without = without.as_deref();
+                let without = without.map_or(String::new(), |without| format!("; {without}"));
                 return if concerns.is_empty() {
                     text!(
-                        "waits for your decision: merge {branch} into {target}, or ask for changes with {}",
+                        "waits for your decision: merge {branch} into {target}, or ask for changes with {}{without}",
                         Action::request_changes(task.clone(), None)
                     )
                 } else {
                     text!(
-                        "waits for your decision: {}; {} merges {branch} into {target} anyway",
+                        "waits for your decision: {}{without}; {} merges {branch} into {target} anyway",
                         concerns.join("; "),
                         Action::merge(task.clone(), true, None, None, None)
                     )
@@ -368,6 +373,27 @@ impl Stuck {
             Stuck::Crashed { times } => format!("its agent crashed {times} times"),
             Stuck::NotPassed { round } => format!("it did not pass review after round {round}"),
             Stuck::GaveUp => "its agent gave up and asks for help".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_says_what_the_last_turn_did_without() {
+        let task = TaskName::new("shop", None, "abc");
+        let without = "MCP server playwright: it did not start";
+        for concerns in [vec![], vec!["nobody has reviewed it".to_owned()]] {
+            let reason = Reason::Decision {
+                branch: "orange/x".to_owned(),
+                target: "main".to_owned(),
+                concerns,
+                without: Some(without.to_owned()),
+            };
+            let text = format!("{:?}", reason.text(&task));
+            assert!(text.contains(without), "{text}");
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::machine::{Facts, Situation, meets, open_links};
 use crate::merge::Strategy;
 use crate::naming::one_line;
 use crate::task::{Queue, Status, Task};
+use crate::work::budget::Budget;
 use crate::workflow::phased;
 use crate::workflow::phased::why::ExecutionFacts;
 use crate::workflow::{Condition, Intent, Transition, Workflow};
@@ -91,11 +92,11 @@ pub struct Surroundings<'a> {
     /// Why no agent more may run.
     pub limit: Option<String>,
     /// The budget that keeps it from starting by itself, or from going on.
-    pub budget: Option<String>,
+    pub budget: Option<Budget>,
     /// That the repository comes with commands to which nobody agreed.
     pub untrusted: Option<String>,
-    /// Why no agent can execute its plan.
-    pub without_agent: Option<String>,
+    /// Why no agent can execute its plan, and what helps.
+    pub without_agent: Option<StartRefused>,
     /// A repository in which there is no commit that a branch could start from.
     pub without_commits: Option<String>,
     /// The repository, when the base that was asked for is no commit in it any more.
@@ -368,12 +369,12 @@ fn in_the_way_of_a_start(situation: Situation<'_>, around: &Surroundings<'_>) ->
         let next = Action::trust(&task.project, None);
         return Why::needs_you(Reason::Untrusted(what), next);
     }
-    if let Some(what) = around.budget.clone() {
+    if let Some(budget) = &around.budget {
         let has_plan = Workflow::named(task.workflow).has_plans;
-        return Why::needs_you(Reason::Budget(what), start(task, has_plan));
+        return Why::needs_you(Reason::Budget(budget.in_words()), start(task, has_plan));
     }
-    if let Some(what) = around.without_agent.clone() {
-        return Why::needs_you(Reason::NoAgent(what), start(task, false));
+    if let Some(refused) = around.without_agent.clone() {
+        return Why::needs_you(Reason::NoAgent(refused.why), refused.next);
     }
     if let Some(what) = around.limit.clone() {
         return Why::waits(Reason::Limit(what), start(task, true));
@@ -421,6 +422,7 @@ pub(crate) fn decision(task: &Task, around: &Surroundings<'_>) -> Why {
         branch: task.branch.clone(),
         target,
         concerns: around.concerns.clone(),
+        without: around.execution.without.clone(),
     };
     Why::needs_you(reason, next)
 }

@@ -33,6 +33,8 @@ pub enum PhasedReason {
     OverBudget {
         phase: Option<String>,
         what: String,
+        /// Its setting.
+        setting: &'static str,
         /// Why it was paused, if not because of that.
         besides: Option<String>,
     },
@@ -130,6 +132,7 @@ impl PhasedReason {
             PhasedReason::OverBudget {
                 phase,
                 what,
+                setting,
                 besides,
             } => {
                 let place = phase.as_ref();
@@ -137,8 +140,8 @@ impl PhasedReason {
                 let besides = besides.as_ref();
                 let besides = besides.map_or(String::new(), |why| format!(" ({why})"));
                 return text!(
-                    "it is paused{place}{besides}: {what}; it goes on with a higher budget ({}), or although this one is spent",
-                    Action::list_settings()
+                    "it is paused{place}{besides}: {what}; it goes on with a higher {setting} ({}), or although this budget is spent",
+                    Action::set_setting(*setting, "USD")
                 );
             }
             PhasedReason::Failed { phase, why } => {

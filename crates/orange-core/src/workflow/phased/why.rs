@@ -4,6 +4,7 @@ use super::reason::{ExecutionProgress, PhasedReason};
 use crate::machine::Situation;
 use crate::task::{BlockedReason, Status};
 use crate::why::{self, AgentPresence, Surroundings, Why};
+use crate::work::budget::Budget;
 use crate::{Action, reason::Reason};
 
 /// What an explanation knows of an execution.
@@ -62,13 +63,21 @@ pub(crate) fn why(situation: Situation<'_>, around: &Surroundings<'_>) -> Why {
             Why::needs_you(phased(PhasedReason::MergeGate), Action::approve(name))
         }
         (Status::Paused, _) if around.budget.is_some() => {
-            let what = around.budget.clone().unwrap_or_default();
+            let budget = around.budget.as_ref();
+            let what = budget.map(Budget::in_words).unwrap_or_default();
             let reason = PhasedReason::OverBudget {
                 phase,
                 besides: why.filter(|why| *why != what),
                 what,
+                setting: budget.map_or("", Budget::setting),
             };
             Why::needs_you(phased(reason), Action::resume(name, true))
+        }
+        (Status::Paused | Status::Failed, _) if around.without_agent.is_some() => {
+            let refused = around.without_agent.clone();
+            let (what, next) = refused.map(|refused| (refused.why, refused.next)).unzip();
+            let next = next.unwrap_or_else(|| Action::explain(name));
+            Why::needs_you(Reason::NoAgent(what.unwrap_or_default()), next)
         }
         (Status::Paused, _) => {
             let next = Action::resume(name, false);

@@ -3,7 +3,7 @@
 use super::spawn::{choose_for, queued};
 use super::{dry_run, update};
 use crate::completion::{Wanted, phases, projects, tasks};
-use crate::output::named;
+use crate::output::{self, named};
 use crate::session::Session;
 use crate::ui::clean;
 use crate::ui::command::command;
@@ -119,7 +119,20 @@ pub(super) fn tell_run(
         StartOutcome::Started(changed) => {
             update::finish(session, &changed, &update::moved(&changed), None)
         }
-        StartOutcome::Queued(task, why) => tell_queued(session, &task, &why),
+        StartOutcome::Queued(task, why) => {
+            tell_queued(session, &task, &why)?;
+            if start::waits_for_own_budget(&session.call, &task)? {
+                let action = match again {
+                    Again::Resume => Action::resume(task.name(), true),
+                    Again::Run | Again::Retry => Action::run(task.name(), true),
+                };
+                let forced = command(&action);
+                output::note(&format!(
+                    "`{forced}` has it go on although its budget is spent"
+                ));
+            }
+            Ok(())
+        }
     }
 }
 
