@@ -26,6 +26,19 @@ fn one(members: &str) -> String {
 }
 
 #[test]
+fn names_stay_as_they_are() {
+    let summary = r#""total":1,"passed":0,"failed":1,"skipped":0"#;
+    let told = one(&format!(
+        r#""type":"test_results.imported","by":"executor","figures":{{{summary},"duration":1,"framework":"playwright","first_failure":"a.spec.ts › log_in","screenshots":0,"traces":0}}"#
+    ));
+    assert!(told.contains("a.spec.ts › log_in"), "{told}");
+    let told = one(
+        r#""type":"iteration.started","by":"engine","phase":"classify","iteration":1,"kind":"classify""#,
+    );
+    assert!(told.ends_with("began the classification"), "{told}");
+}
+
+#[test]
 fn who_did_what() {
     for (members, told) in [
         (

@@ -171,14 +171,14 @@ pub(super) fn with_time(event: &Event, lasted: Option<&str>) -> Text {
         }
         Payload::TestResultsImported(results) => {
             let figures = results.figures.unwrap_or_default();
-            format!("imported test results: {}", plain(&figures.words()))
+            format!("imported test results: {}", figures.words())
         }
         Payload::TestResultsRefused(_) => because("did not import a test report"),
         Payload::McpServerFailed(failed) => because(&format!(
             "MCP server {} failed in iteration {} of {}",
-            plain(failed.server.unwrap_or("?")),
+            failed.server.unwrap_or("?"),
             failed.iteration.unwrap_or_default(),
-            plain(failed.phase.unwrap_or("?"))
+            failed.phase.unwrap_or("?")
         )),
         Payload::RescueRestored(restored) => {
             let place = restored.branch.or(restored.workspace);
@@ -222,6 +222,7 @@ fn iteration(note: &IterationNote<'_>) -> String {
     match note.kind {
         Some(IterationKind::Turn) | None => format!("iteration {number} of {phase}"),
         Some(IterationKind::Judge) => format!("the judge of {phase}, iteration {number}"),
+        Some(IterationKind::Classify) => "the classification".to_owned(),
         Some(kind) => format!("{kind} {number} of {phase}"),
     }
 }

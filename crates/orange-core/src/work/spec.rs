@@ -4,7 +4,7 @@ use crate::Timestamp;
 use crate::artifact::sections;
 use crate::choice;
 use crate::work::execution::CriterionResult;
-use pulldown_cmark::{Event, Options, Parser};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 /// No specification is longer, in bytes.
@@ -141,17 +141,29 @@ impl SpecOutline {
             lacks.push(format!("there is nothing below {}", headings(&self.empty)));
         }
         if !self.has_checkbox && !self.missing.contains(&CRITERIA) {
-            lacks.push(format!("`## {CRITERIA}` has no checkbox `- [ ]`"));
+            lacks.push(format!(
+                "`## {CRITERIA}` has no checkbox `- [ ]` with a text"
+            ));
         }
         lacks.join("; ")
     }
 }
 
-/// Where the checkboxes of lists stand.
+/// Where the checkboxes of lists stand that have a text.
 fn checkboxes(content: &str) -> impl Iterator<Item = usize> + '_ {
     let events = Parser::new_ext(content, Options::ENABLE_TASKLISTS).into_offset_iter();
-    events.filter_map(|(event, range)| {
-        matches!(event, Event::TaskListMarker(_)).then_some(range.start)
+    let mut marker = None;
+    events.filter_map(move |(event, range)| match event {
+        Event::TaskListMarker(_) => {
+            marker = Some(range.start);
+            None
+        }
+        Event::Start(Tag::Item) | Event::End(TagEnd::Item) => {
+            marker = None;
+            None
+        }
+        Event::Text(text) | Event::Code(text) if !text.trim().is_empty() => marker.take(),
+        _ => None,
     })
 }
 
@@ -247,6 +259,25 @@ Use oauth2 library with provider-specific configs.
             SpecOutline::of("").lacks(),
             "it has no `## Problem Statement`, `## Success Criteria`, `## Scope`, `## Technical Approach`"
         );
+    }
+
+    #[test]
+    fn a_checkbox_without_a_text_is_none() {
+        let with = |criteria: &str| {
+            let text = format!(
+                "## Problem Statement\na\n## Success Criteria\n{criteria}\n## Scope\nb\n## Technical Approach\nc\n"
+            );
+            SpecOutline::of(&text).has_checkbox
+        };
+        for (criteria, is_one) in [
+            ("- [ ]\n", false),
+            ("- [ ] \n- that\n", false),
+            ("- [ ]\n- [x] that\n", true),
+            ("- [ ] `that`\n", true),
+            ("- [ ] **that**\n", true),
+        ] {
+            assert_eq!(with(criteria), is_one, "{criteria:?}");
+        }
     }
 
     #[test]

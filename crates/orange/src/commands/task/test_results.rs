@@ -93,7 +93,7 @@ fn imported(done: &Imported, message: &str) -> String {
         let count = counted(done.missing, "file");
         lines.add(
             "missing",
-            format!("{count} that the report names: not below its folder"),
+            format!("{count} that the report names: not found below its folder"),
         );
     }
     let mut text = format!("{}\n", clean(message));
