@@ -118,6 +118,7 @@ pub fn change_setting(
     drop(lock);
     if after.is_some() {
         note_unknown_phase(call, key, &now);
+        note_stricter_gates(call, key, &now);
     }
     if new != text && lets_start(key) {
         start_what_waits(call);
@@ -178,6 +179,42 @@ fn note_unknown_phase(call: &Call, key: &str, layer: &Layer) {
             "no plan in your settings has a phase {phase:?}; this gate counts only where a repository's plan has one: {meant}there are {}",
             known.join(", ")
         ));
+    }
+}
+
+/// A repository may only make a gate stricter, and this is the moment to say where one does.
+fn note_stricter_gates(call: &Call, key: &str, layer: &Layer) {
+    let Some(gate) = key.strip_prefix("gates.") else {
+        return;
+    };
+    let of_weight = gate.strip_prefix("weight_overrides.");
+    let of_weight = of_weight.and_then(|gate| gate.split_once('.'));
+    let (weight, phase) = match of_weight {
+        Some((weight, phase)) => (weight.parse::<Weight>().ok(), phase),
+        None => (None, gate),
+    };
+    let mut config = Config::default();
+    layer.apply(&mut config);
+    let own = match weight {
+        Some(weight) => config.gates.of_weight(weight, phase),
+        None => config.gates.named(phase),
+    };
+    let Some(own) = own else {
+        return;
+    };
+    for project in call.projects().unwrap_or_default() {
+        let Ok(config) = settings::config_of(call, &project) else {
+            continue;
+        };
+        let weights = Weight::ALL.iter().copied();
+        let weights = weights.filter(|of| weight.is_none_or(|weight| weight == *of));
+        let floors = weights.filter_map(|weight| config.gates.floor(weight, phase));
+        if let Some(floor) = floors.max().filter(|floor| *floor > own) {
+            call.notice(format!(
+                "project {}: its repository asks for the gate {floor} for {phase}, and the stricter one counts",
+                project.name
+            ));
+        }
     }
 }
 

@@ -116,6 +116,13 @@ fn a_repository_only_makes_gates_stricter() {
     // A person's word on the command line is above both.
     let show = env.orange(["config", "get", "gates.docs", "--config", "gates.docs=auto"]);
     assert_eq!(show.ok().stdout, "auto\n");
+    // What is written nevertheless is pointed out.
+    env.orange(["config", "set", "gates.docs", "auto"])
+        .ok()
+        .says("project shop: its repository asks for the gate human for docs");
+    env.orange(["config", "set", "gates.docs", "human"])
+        .ok()
+        .silent_about("asks for the gate");
 }
 
 #[test]
