@@ -14,9 +14,10 @@ use orange_core::history::Event;
 use orange_core::history::payload::StatusMoved;
 use orange_core::machine::Move;
 use orange_core::task::Task;
-use orange_core::work::execution::{Execution, ExecutionEnd};
+use orange_core::work::execution::{Execution, ExecutionEnd, IterationKind};
 use orange_core::work::phase_gate::{GateDecision, PhaseGateKind};
 use orange_core::work::plan::Plan;
+use orange_core::work::verdict::JudgeDecision;
 use orange_core::workflow::{Actor, Intent, Trigger};
 use orange_core::{Action, SignedDuration, text};
 use orange_sys::crash_points::crash_point;
@@ -137,7 +138,28 @@ fn decided_before(tx: &TaskTx<'_>, error: Error) -> Error {
         .call
         .with_existing_database(|database| database.decisions(task));
     let last = stored.ok().flatten().and_then(|all| all.into_iter().last());
-    let Some(last) = last.filter(|last| now.duration_since(last.at) < JUST) else {
+    // A phase that was rejected has been worked on since, and no person decided where a judge did.
+    let execution = execution::execution(tx.call, &tx.task).unwrap_or_default();
+    let has_gone_on = |last: &GateDecision| {
+        let mut ends = execution.iterations.iter().filter_map(|run| run.ended_at);
+        ends.any(|end| end > last.at)
+    };
+    let is_judges = |last: &GateDecision| {
+        let judge = execution.iterations_of(&last.phase).any(|run| {
+            run.kind == IterationKind::Judge
+                && run.attempt == last.attempt
+                && run
+                    .judgement()
+                    .is_some_and(|said| said.decision != JudgeDecision::Blocked)
+        });
+        judge && last.gate_type == PhaseGateKind::Ai
+    };
+    let last = last.filter(|last| {
+        now.duration_since(last.at) < JUST
+            && (last.approved || !has_gone_on(last))
+            && !is_judges(last)
+    });
+    let Some(last) = last else {
         return error;
     };
     let decided = if last.approved {
