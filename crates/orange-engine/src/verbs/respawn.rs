@@ -33,6 +33,17 @@ pub fn respawn(
         Role::Worker => PromptName::for_hook(Prompt::Respawn, status),
     };
     let Some(prompt) = prompt else {
+        if role == Role::Executor && tx.task.status_info().expects == Some(role) {
+            return Err(err!(
+                ConditionUnmet,
+                "{label} is {status}: its executor is not started by hand"
+            )
+            .hint(text!(
+                "{} says what it does; {} stops it",
+                Action::explain(tx.task.name()),
+                Action::pause(tx.task.name())
+            )));
+        }
         let back = destination(&tx.task, Intent::TakeBack);
         let hint = match back {
             _ if !status.has_started() => {

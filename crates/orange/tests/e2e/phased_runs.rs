@@ -313,6 +313,9 @@ fn what_cannot_be_done_under_an_executor_says_how_to_stop_it() {
             .fails_with(3)
             .says("hint: pause it first: `orange pause TASK-001`");
     }
+    env.orange(["respawn", &task.key])
+        .fails_with(3)
+        .says("its executor is not started by hand");
     env.write("go", "");
     env.until_status(&task, "completed");
 }
