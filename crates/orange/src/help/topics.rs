@@ -25,6 +25,10 @@ pub(crate) const ALL: &[Topic] = &[
         "from pending to done: statuses and who moves a task"
     ),
     topic!(
+        "phased",
+        "plans, phases, their gates, specifications and budgets"
+    ),
+    topic!(
         "task-file",
         "TASK.md: its fields, and which of them are yours"
     ),
@@ -43,6 +47,10 @@ pub(crate) const ALL: &[Topic] = &[
 /// Another word for a topic.
 const ALSO: &[(&str, &str)] = &[
     ("gates", "artifacts"),
+    ("phases", "phased"),
+    ("plans", "phased"),
+    ("budgets", "phased"),
+    ("specs", "phased"),
     ("settings", "configuration"),
     ("variables", "environment"),
     ("exit-code", "exit-codes"),
