@@ -94,7 +94,7 @@ impl ProjectFiles {
     pub fn in_worktree(kind: Adapter, worktree: &Path) -> Result<ProjectFiles> {
         let mut paths = Vec::new();
         if let Some(loaded) = kind.project_files() {
-            let walk = Walk {
+            let walk = ProjectFileWalk {
                 kind,
                 loaded,
                 worktree,
@@ -209,13 +209,13 @@ fn as_committed(repository: &Path) -> Git {
 }
 
 /// A look through a worktree.
-struct Walk<'a> {
+struct ProjectFileWalk<'a> {
     kind: Adapter,
     loaded: &'static LoadedFiles,
     worktree: &'a Path,
 }
 
-impl Walk<'_> {
+impl ProjectFileWalk<'_> {
     /// Collects plain files with their sizes. Links are not followed, and refused where the agent would follow them.
     fn collect(&self, below: &Path, inside: bool, found: &mut Vec<(String, u64)>) -> Result<()> {
         let folder = self.worktree.join(below);

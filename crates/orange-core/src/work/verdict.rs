@@ -88,6 +88,19 @@ fn is_doubtful(text: &str, own: &[&str]) -> bool {
         || words.any(|word| TURNS.contains(&word) || word.ends_with("n't"))
 }
 
+/// Why a text is no decision, with the beginning of it.
+fn no_decision(text: &str) -> String {
+    const WHY: &str = "it gave no decision that can be read";
+    let said = clean(&one_line(text)).into_owned();
+    let mut letters = said.trim().chars();
+    let beginning: String = letters.by_ref().take(LONGEST_QUOTE).collect();
+    let more = if letters.next().is_some() { "…" } else { "" };
+    match beginning.trim_end() {
+        "" => WHY.to_owned(),
+        beginning => format!("{WHY}: \"{beginning}{more}\""),
+    }
+}
+
 impl Judgement {
     /// The judgement in the text of a judge's last message. Without one that can be read it is blocked, with the cause as its
     /// reason.

@@ -28,11 +28,11 @@ pub struct ShownPlan {
 #[derive(Debug, Serialize)]
 pub struct PlanView<'a> {
     task: &'a Task,
-    plan: PlanFields<'a>,
+    plan: PlanDetailFields<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct PlanFields<'a> {
+struct PlanDetailFields<'a> {
     /// What stands above the phases.
     #[serde(flatten)]
     head: Map<String, Value>,
@@ -88,7 +88,7 @@ impl<'a> PlanView<'a> {
         let phases = phases.map(|(fields, phase)| shown.phase(members(fields), &phase.name));
         PlanView {
             task: &shown.task,
-            plan: PlanFields {
+            plan: PlanDetailFields {
                 head,
                 phases: phases.collect(),
                 without_browser: shown.without_browser.as_deref(),
