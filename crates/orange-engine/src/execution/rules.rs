@@ -32,6 +32,22 @@ pub(crate) fn of(call: &Call, task: &Task, plan: &Plan) -> Result<PhaseRules> {
     Ok(under(settings::phased_config_for(call, task)?, task, plan))
 }
 
+/// Who decides about one phase. A repository can only make that stricter: it is not asked where a person decides already.
+pub(crate) fn gate_of(
+    call: &Call,
+    task: &Task,
+    plan: &Plan,
+    phase: &PlannedPhase,
+) -> Result<PhaseGateKind> {
+    let kind = under(settings::config(call)?.clone(), task, plan)
+        .core
+        .gate(phase);
+    match kind {
+        PhaseGateKind::Human => Ok(kind),
+        _ => Ok(of(call, task, plan)?.core.gate(phase)),
+    }
+}
+
 fn under(config: Config, task: &Task, plan: &Plan) -> PhaseRules {
     let phases = config.phases.clone();
     let mut rules = PhaseRules {

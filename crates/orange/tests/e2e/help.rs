@@ -100,6 +100,7 @@ fn commands_in_groups_and_topics() {
 
     Topics (`orange help TOPIC`):
       workflow       from pending to done: statuses and who moves a task
+      phased         plans, phases, their gates, specifications and budgets
       task-file      TASK.md: its fields, and which of them are yours
       artifacts      what agents write, and the gates that want it
       references     how to name a task
@@ -235,7 +236,7 @@ fn what_is_neither() {
     assert_snapshot!(env.orange(["help", "exit-cods"]), @r#"
     ------- stderr -------
     error: "exit-cods" is neither a command nor a topic
-    hint: did you mean `orange help exit-codes`? topics: workflow, task-file, artifacts, references, harnesses, permissions, rescue, configuration, environment, files, json, exit-codes
+    hint: did you mean `orange help exit-codes`? topics: workflow, phased, task-file, artifacts, references, harnesses, permissions, rescue, configuration, environment, files, json, exit-codes
     [exit status: 2]
     "#);
     assert_snapshot!(env.orange(["help", "task", "mrge"]), @r"

@@ -79,6 +79,10 @@ pub fn decide(call: &Call, place: Place, wish: &PersonDecision<'_>) -> Result<Co
         return Err(nothing_to_decide(&tx.task));
     };
     let reason = reason.trim();
+    // Nothing is decided while nobody can read what the repository demands of the phase.
+    if let Some(planned) = plan.phase(&phase.name) {
+        rules::gate_of(call, &tx.task, &plan, planned)?;
+    }
     // As it was when the phase came to it, whatever settings say by now: a judge that could not tell, or a person.
     let gate_type = match execution.undecided(&phase.name) {
         Some(_) => PhaseGateKind::Ai,
