@@ -22,7 +22,9 @@ fn without_ages(frame: &str) -> String {
 /// Check 8.
 #[test]
 fn after_a_storm_of_sizes_under_a_flood_the_frame_is_the_first_one() {
-    let env = Agents::configured("  limit: 20\nharness:\n  flood: [/bin/sh, ROOT/flood.sh]\n");
+    let env = Agents::configured(
+        "  limit: 20\n  start_timeout: 1h\nharness:\n  flood: [/bin/sh, ROOT/flood.sh]\n",
+    );
     env.write(
         "flood.sh",
         "while :; do printf '\\033[31mline \\033]0;evil\\007 %s\\033[0m\\n' \"$RANDOM\"; sleep 0.01; done\n",
