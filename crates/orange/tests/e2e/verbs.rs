@@ -88,7 +88,7 @@ fn the_daily_verbs_are_listed_and_the_others_can_be_found() {
     assert_snapshot!(env.orange(["help", "shwo"]), @r#"
     ------- stderr -------
     error: "shwo" is neither a command nor a topic
-    hint: did you mean `orange help show`? topics: workflow, task-file, artifacts, references, harnesses, permissions, rescue, configuration, environment, files, json, exit-codes
+    hint: did you mean `orange help show`? topics: workflow, phased, task-file, artifacts, references, harnesses, permissions, rescue, configuration, environment, files, json, exit-codes
     [exit status: 2]
     "#);
 }
